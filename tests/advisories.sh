@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Looks for known holes in what is linked (RustSec's advisory database), where the database can be reached;
+# Searches for known vulnerabilities in what is linked (RustSec's advisory database), where the database can be reached;
 # where it cannot, says so. With REQUIRE_ADVISORIES=1, as before a release, that is a failure.
 set -euo pipefail
 cargo_deny=${1:?the program cargo-deny}

@@ -2,8 +2,8 @@
 # The demo: a real git repository with failing tests, the service, one work order, and a check of
 # the result that does not take the service's word for it.
 #
-# Everything lives in one temporary directory that is gone at the end. AWO_BIN_DIR says where the
-# programs `awo`, `awo-local` and `runner` are.
+# Everything lives in one temporary directory that is removed at the end. AWO_BIN_DIR names the folder of the
+# programs `awo`, `awo-local` and `runner`.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,7 +16,7 @@ origin=$work/origin.git
 service=''
 succeeded=''
 
-# finish [CODE]: ends what was started, and says what went wrong if nobody interrupted.
+# finish [CODE]: ends the started processes, and reports the fault unless the demo was interrupted.
 finish() {
     trap - EXIT INT TERM
     if [ -n "$service" ]; then
@@ -110,7 +110,7 @@ git clone -q --branch main "$origin" "$work/before"
 git clone -q --branch "$branch" "$origin" "$work/after"
 echo '  main'
 if checked "$work/before"; then
-    echo 'main passes, though nobody changed it.' >&2
+    echo 'main passes, though it was not changed.' >&2
     exit 1
 fi
 echo "  $branch"

@@ -65,8 +65,8 @@ class Service:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 sys.exit((work / "log").read_text())
             time.sleep(0.05)
-        said = json.loads(ready.read_text())
-        self.url, self.key = said["baseUrl"], said["apiKey"]
+        ready_file = json.loads(ready.read_text())
+        self.url, self.key = ready_file["baseUrl"], ready_file["apiKey"]
 
     def call(self, path, body=None):
         request = urllib.request.Request(

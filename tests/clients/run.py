@@ -213,8 +213,8 @@ class Service:
             if self.process.poll() is not None or time.monotonic() - began > START_LIMIT_S:
                 raise RuntimeError("the service did not start:\n" + (folder / "service.log").read_text()[-3000:])
             time.sleep(0.05)
-        told = json.loads(ready.read_text())
-        self.url, self.key = told["baseUrl"], told["apiKey"]
+        ready_file = json.loads(ready.read_text())
+        self.url, self.key = ready_file["baseUrl"], ready_file["apiKey"]
         self.repository = self.make_repository()
 
     def make_repository(self):
@@ -257,7 +257,7 @@ def main():
             results[name] = "passed"
         except Skipped as why:
             results[name] = f"skipped: {why}"
-        except Exception as why:  # what failed is said below, whatever it is
+        except Exception as why:  # the fault is reported below
             results[name] = "failed"
             failures.append(f"{name}: {why}")
         results[name] += f" ({time.monotonic() - began:.0f} s)"

@@ -1,7 +1,7 @@
 """Checks what a deployment is watched by: logs, numbers out of logs, alarms, the dashboard.
 
 A filter whose words are not those of the code, or an alarm on a metric that nobody sends, is silent
-for ever, and nothing else would ever tell. So each is followed to where it comes from, and each alarm
+for ever, and nothing else would ever report it. So each is followed to where it comes from, and each alarm
 to its chapter in docs/operate.md.
 """
 
@@ -28,7 +28,7 @@ MAX_PATTERN = 1_024
 MAX_ALARM_METRICS = 10
 # What the functions' lines have: tracing's own, Lambda's own, and the fields that filters use.
 LINE_FIELDS = {"event", "level", "type", "record.status", "code", "due", "failed"} | {
-    # Of a run: how long its client waited, and what came of it.
+    # Of a run: its client's wait, and its outcome.
     "seconds",
     "queued",
     "succeeded",
@@ -206,7 +206,7 @@ def wrong_alarms(expanded: dict) -> list[str]:
             faults.append(f"{name}: does not say what silence means")
         metrics = looked_at(properties)
         if len(metrics) > MAX_ALARM_METRICS:
-            faults.append(f"{name}: looks at {len(metrics)} metrics, and may at {MAX_ALARM_METRICS}")
+            faults.append(f"{name}: reads {len(metrics)} metrics, and may read {MAX_ALARM_METRICS}")
         for metric in metrics:
             dimensions = {d["Name"]: d["Value"] for d in metric.get("Dimensions", [])}
             found = metric_faults(expanded, text_of(metric["Namespace"]), metric["MetricName"], dimensions)

@@ -208,18 +208,18 @@ def wrong_programs(template: dict) -> list[str]:
 
 
 def wrong_variables(expanded: dict) -> list[str]:
-    """What is for one machine only. That each function is told what it reads, and nothing else, is
+    """What is for one machine only. That each function gets the variables that it reads, and no others, is
     compared with the code by a test in Rust."""
-    told = {
+    variables_of = {
         name: properties.get("Environment", {}).get("Variables", {})
         for name, properties in of_type(expanded, "AWS::Lambda::Function").items()
     }
     for name, properties in of_type(expanded, "AWS::ECS::TaskDefinition").items():
         containers = properties["ContainerDefinitions"]
-        told[name] = [variable["Name"] for of in containers for variable in of.get("Environment", [])]
+        variables_of[name] = [variable["Name"] for of in containers for variable in of.get("Environment", [])]
     return [
         f"{name}: {variable} is for one machine only"
-        for name, variables in told.items()
+        for name, variables in variables_of.items()
         for variable in variables
         if LOCAL_ONLY.match(variable)
     ]
@@ -291,7 +291,7 @@ def routes(template: dict) -> list[tuple[str, str, str]]:
 
 
 def wrong_routes(template: dict) -> list[str]:
-    """What clients are told that they can call is what the gateway takes."""
+    """The documented calls are those that the gateway accepts."""
     document = json.loads((ROOT / "docs/openapi.json").read_text())
     documented = {(path, method.upper()) for path, methods in document["paths"].items() for method in methods}
     # The runners' own API is nobody else's, pages are no operations; HEAD is GET without a body, and ANY is

@@ -183,7 +183,7 @@ def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
         for service in ("DYNAMODB", "SQS", "SECRETS_MANAGER"):
             variables[f"AWS_ENDPOINT_URL_{service}"] = url
         if "AWO_CLUSTER" in variables:
-            # The path tells the proxy who calls.
+            # The path names the caller to the proxy.
             variables["AWS_ENDPOINT_URL_ECS"] = f"{ecs_url}/{program}"
         if "AWO_SHARED_FILE_SYSTEM" in variables:
             variables["AWS_ENDPOINT_URL_EFS"] = f"{ecs_url}/{program}"

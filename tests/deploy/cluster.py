@@ -31,7 +31,7 @@ OWN = "arn:aws:elasticfilesystem:us-east-1:000000000000"
 
 
 class EcsProxy:
-    """Opened before the stack is there, because the stack has to be told its address."""
+    """Opened before the stack is there, because the stack needs its address."""
 
     def __init__(self) -> None:
         self.stack: Stack | None = None
@@ -99,7 +99,7 @@ class EcsProxy:
         return self.pass_on(method, f"{self.inner['filesUrl']}/{rest}", passed, headers, body or None)
 
     def pass_on(self, method: str, url: str, passed: dict, headers, body: bytes | None) -> tuple[int, bytes]:
-        # The cluster knows one key; whoever shows it may call.
+        # The cluster knows one key; it authorizes every caller.
         credential = f"Credential={self.inner['accessKeyId']}/"
         signed = re.sub(r"Credential=[^/]+/", credential, headers.get("authorization", ""))
         request = urllib.request.Request(url, data=body, method=method, headers={**passed, "authorization": signed})
@@ -202,7 +202,7 @@ def cluster(program: Path, runner: Path, stack: Stack, proxy: EcsProxy, scratch:
     container = container_of(stack)
     variables = {entry["name"]: entry["value"] for entry in container["environment"]}
     expected = {"AWO_CONTROL_URL", "AWO_WORKSPACE_ROOT", "AWO_SHARED_ROOT", "AWO_AGENT_UID", "AWO_AGENT_GID"}
-    expect(variables.keys() == expected, f"the container is told {sorted(variables)}")
+    expect(variables.keys() == expected, f"the container's variables are {sorted(variables)}")
     workspaces, logs = scratch / "workspaces", scratch / "tasks"
     for folder in (workspaces, logs):
         folder.mkdir()

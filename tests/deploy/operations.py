@@ -58,7 +58,7 @@ POST /api/v1/work-orders/purge 200
 
 
 def operation(document: dict, method: str, path: str) -> dict:
-    """What the document tells of a call."""
+    """The document's description of a call."""
     parts = path.split("?")[0].split("/")
     for template, methods in document["paths"].items():
         wanted = template.split("/")
@@ -79,12 +79,12 @@ def answer(client: Client) -> None:
         method, path, status = line.split(" ")
         for name, thing in names.items():
             path = path.replace(name, thing)
-        told = operation(document, method, path)
-        content = told.get("requestBody", {}).get("content", {}).get("application/json", {})
+        described = operation(document, method, path)
+        content = described.get("requestBody", {}).get("content", {}).get("application/json", {})
         body = json.dumps(content["example"]).encode() if content else None
         found = client.call(method, path, body)
         expect(found.status == int(status), f"{method} {path}: {found.status} {found.body[:500]!r}")
-        expect(status in told["responses"], f"{method} {path}: {status} is not documented")
+        expect(status in described["responses"], f"{method} {path}: {status} is not documented")
         if (method, path) == ("POST", "/v1/webhooks"):
             names["{webhook}"] = found.json()["webhook"]["id"]
         called += 1

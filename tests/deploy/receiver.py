@@ -28,7 +28,7 @@ from cryptography.x509.oid import NameOID
 from progress import expect
 
 VALID = datetime.timedelta(days=1)
-# How old a delivery may be, as docs/webhooks.md tells receivers.
+# The greatest age of a delivery, from docs/webhooks.md.
 TOLERANCE_SECONDS = 5 * 60
 # A request that nobody lets go is answered then.
 HOLD_SECONDS = 25

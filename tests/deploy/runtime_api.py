@@ -3,7 +3,7 @@
 Lambda gives an event to `GET …/invocation/next` and takes the answer at `POST …/{id}/response`. An
 answer that streams says so in a header, is chunked, and has the head of the HTTP answer first: JSON,
 then eight zero bytes, then the body. Every piece is kept here with the time at which it came, so that
-a check can tell what a client would have had while the function still ran."""
+a check can compare what a client would have had while the function still ran."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TRAILERS = {"lambda-runtime-function-error-type", "lambda-runtime-function-error
 
 @dataclass
 class Streamed:
-    """What came of one invocation, as far as it has come."""
+    """The outcome of one invocation, so far."""
 
     event: dict
     deadline_ms: int
@@ -172,8 +172,8 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_: object) -> None:
-        """A function that is ended while it waits leaves a broken connection; whoever waits for its
-        answer is told by the clock."""
+        """A function that is ended while it waits leaves a broken connection; the wait for its
+        answer ends by the clock."""
 
 
 @contextmanager

@@ -193,7 +193,7 @@ def succeeds(client: Client, folder: Path) -> None:
     expect(run["status"] == "succeeded", f"the run ended as {json.dumps(run)}")
     expect(client.get(f"/v1/work-orders/{work_order}")["status"] == "succeeded", "the work order did not succeed")
     delivered(run, folder)
-    told(client, run_id)
+    check_events(client, run_id)
     charged(client, run, run_id)
     listed(client, work_order, run_id)
     health = client.get("/api/v1/queue/health")["data"]
@@ -204,7 +204,7 @@ def succeeds(client: Client, folder: Path) -> None:
 
 
 def fails_alone(client: Client) -> None:
-    """Where nothing can be cloned, `control` still looks for the organization's secret for that
+    """Where nothing can be cloned, `control` still reads the organization's secret for that
     host: without the permission to, the claim would fail, and not the run."""
     _, run_id = submit(client, "https://127.0.0.1:1/nothing.git", "spine-2")
     run = until_ended(client, run_id, RUN_SECONDS)
@@ -263,7 +263,7 @@ def delivered(run: dict, folder: Path) -> None:
     expect(git(folder, "rev-parse", run["branch"]).strip() == run["commit"], "the branch is not at the run's commit")
 
 
-def told(client: Client, run_id: str) -> None:
+def check_events(client: Client, run_id: str) -> None:
     events = client.get(f"/v1/runs/{run_id}/events")["events"]
     sequences = [event["sequence"] for event in events]
     expect(sequences == list(range(1, len(events) + 1)), f"sequences {sequences}")

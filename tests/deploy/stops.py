@@ -23,7 +23,7 @@ def stops(client: Client, folder: Path, stack: Stack, proxy: EcsProxy) -> None:
     killed(client, folder)
     started_again(client, folder)
     dies(client, folder, proxy)
-    expect(proxy.calls["cancel-work-order StopTask"] >= 1, "cancel did not tell the task to stop")
+    expect(proxy.calls["cancel-work-order StopTask"] >= 1, "cancel did not stop the task")
     expect(proxy.calls["start-run RunTask"] >= 1, "start did not ask for the task itself")
 
 
@@ -92,7 +92,7 @@ def started_again(client: Client, folder: Path) -> None:
 
 
 def dies(client: Client, folder: Path, proxy: EcsProxy) -> None:
-    """A runner that is gone without a last report: only the task event, by the rule to `task-stopped`, tells of it
+    """A runner that is gone without a last report: only the task event, by the rule to `task-stopped`, reports it
     before the sweep would look."""
     _, run_id = running(client, folder, ["sleep", "600"])
     in_agent(client, run_id)

@@ -98,7 +98,7 @@ def early(what: str, streamed: Streamed) -> None:
     expect(status == 200, f"{what}: {status} {streamed.body()!r}")
 
 
-def told(what: str, streamed: Streamed, seconds: float) -> dict:
+def late_answer(what: str, streamed: Streamed, seconds: float) -> dict:
     """The JSON of a whole answer, after the white space that may stand before it."""
     head = streamed.until_ended(what, seconds)
     expect(head["statusCode"] == 200, f"{what}: {head['statusCode']} {streamed.body()[:500]!r}")
@@ -125,7 +125,7 @@ def lives_and_is_killed(scene: Scene, paths: dict[str, str]) -> None:
         early("kill-work-order", killing)
         expect(killing.body().strip() == b"", f"kill-work-order begins with {killing.body()!r}")
         expect(not live.ended.is_set(), "the live events ended before the run's processes did")
-        data = told("kill-work-order", killing, END_SECONDS)["data"]
+        data = late_answer("kill-work-order", killing, END_SECONDS)["data"]
         expect((data["success"], data["forcedKill"], data["status"]) == (True, True, "failed"), f"kill: {data}")
         head = live.until_ended("list-run-events", END_SECONDS)
         lines = live.body().decode().splitlines()
@@ -145,7 +145,7 @@ def is_tested(scene: Scene, paths: dict[str, str]) -> None:
             early("test-webhook", testing)
         finally:
             scene.receiver.go_on.set()
-        answer = told("test-webhook", testing, END_SECONDS)
+        answer = late_answer("test-webhook", testing, END_SECONDS)
     expect((answer["delivered"], answer["statusCode"]) == (True, 204), f"test-webhook: {answer}")
     delivery = scene.receiver.of_type("webhook.test")[-1]
     verify(delivery, secret)
@@ -160,7 +160,7 @@ def is_verified(scene: Scene, paths: dict[str, str]) -> None:
     with scene.function("run-verification") as verifier:
         target = "/api/v1/verification/run"
         verifying = verifier.invoke(scene.event("POST", paths["run-verification"], target, {"workDir": str(workspace)}))
-        data = told("run-verification", verifying, VERIFY_SECONDS)["data"]
+        data = late_answer("run-verification", verifying, VERIFY_SECONDS)["data"]
     expect(data["overallStatus"] == "passed", f"run-verification: {data}")
 
 
@@ -168,7 +168,7 @@ def is_purged(scene: Scene, paths: dict[str, str]) -> None:
     with scene.function("purge-work-orders") as purge:
         target = "/api/v1/work-orders/purge"
         purging = purge.invoke(scene.event("POST", paths["purge-work-orders"], target, {"statuses": ["failed"]}))
-        data = told("purge-work-orders", purging, END_SECONDS)["data"]
+        data = late_answer("purge-work-orders", purging, END_SECONDS)["data"]
     expect(data["deletedCount"] > 0, f"purge-work-orders: {data}")
 
 

@@ -1,7 +1,7 @@
-"""A webhook at the deployed service: a run that ends is told to a receiver over TLS, signed.
+"""A webhook at the deployed service: a run's end is delivered to a receiver over TLS, signed.
 
 The deployed service refuses receivers on this machine, which is shown first. Then the functions
-that make and send are told that they may, by the settings that template.yaml must not have."""
+that make and send are allowed to, by the settings that template.yaml must not have."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ MAKER = "create-webhook"
 SENDERS = ("test-webhook", "deliver-webhooks")
 
 
-def tell(stack: Stack, program: str, variables: dict[str, str]) -> None:
+def set_variables(stack: Stack, program: str, variables: dict[str, str]) -> None:
     """Adds to a deployed function's environment."""
     functions, function = stack.cloud.client("lambda"), f"{STACK}-{program}"
     now = functions.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
     functions.update_function_configuration(FunctionName=function, Environment={"Variables": now | variables})
 
-    def told() -> bool:
+    def is_set() -> bool:
         found = functions.get_function_configuration(FunctionName=function)
         return variables.items() <= found["Environment"]["Variables"].items()
 
-    wait_for(f"the new environment of {program}", CHANGE_SECONDS, told)
+    wait_for(f"the new environment of {program}", CHANGE_SECONDS, is_set)
 
 
 def delivers(client: Client, origin: Path, stack: Stack, receiver: Receiver) -> tuple[str, str]:
@@ -42,7 +42,7 @@ def delivers(client: Client, origin: Path, stack: Stack, receiver: Receiver) -> 
     expect(refused.status == 400, f"a webhook on loopback: {refused.status} {refused.body!r}")
     faults = refused.json()["error"]["details"]["errors"]
     expect([fault["path"] for fault in faults] == ["/url"], f"a webhook on loopback: {faults}")
-    tell(stack, MAKER, {"AWO_WEBHOOK_ALLOW_LOOPBACK": "1"})
+    set_variables(stack, MAKER, {"AWO_WEBHOOK_ALLOW_LOOPBACK": "1"})
     made = client.call("POST", "/v1/webhooks", body)
     expect(made.status == 201, f"a webhook: {made.status} {made.body!r}")
     webhook, secret = made.json()["webhook"]["id"], made.json()["secret"]
@@ -51,7 +51,7 @@ def delivers(client: Client, origin: Path, stack: Stack, receiver: Receiver) -> 
     expect(not receiver.deliveries, f"{len(receiver.deliveries)} deliveries reached loopback")
     say(f"  as deployed: {faults[0]['message']}; {tested.json()['error']}")
     for program in SENDERS:
-        tell(stack, program, {"AWO_WEBHOOK_ALLOW_LOOPBACK": "1", "AWO_WEBHOOK_CA_FILE": str(receiver.ca_file)})
+        set_variables(stack, program, {"AWO_WEBHOOK_ALLOW_LOOPBACK": "1", "AWO_WEBHOOK_CA_FILE": str(receiver.ca_file)})
     completed(client, origin, receiver, (webhook, secret))
     return webhook, secret
 
@@ -64,7 +64,7 @@ def completed(client: Client, origin: Path, receiver: Receiver, of: tuple[str, s
     delivery = wait_for("run.completed", DELIVERY_SECONDS, lambda: (receiver.of_type("run.completed") or [None])[0])
     verify(delivery, secret)
     data = delivery.event()["data"]
-    expect((data["runId"], data["status"]) == (run_id, "succeeded"), f"the event tells {data}")
+    expect((data["runId"], data["status"]) == (run_id, "succeeded"), f"the event has {data}")
 
     def noted():
         found = client.get(f"/v1/webhooks/{webhook}/deliveries?status=delivered")["deliveries"]
@@ -79,5 +79,5 @@ def completed(client: Client, origin: Path, receiver: Receiver, of: tuple[str, s
     wait_for("the same once more", DELIVERY_SECONDS, lambda: len(receiver.of_type("run.completed")) > 1)
     for one in receiver.of_type("run.completed"):
         verify(one, secret)
-        expect(one.event()["id"] == listed["eventId"], "it was told under another id")
+        expect(one.event()["id"] == listed["eventId"], "it was sent under another id")
     say(f"  run.completed arrived signed, {attempt['durationMs']} ms; redelivered on demand")

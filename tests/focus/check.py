@@ -20,7 +20,7 @@ import focus_validator
 
 BIN = pathlib.Path(sys.executable).parent
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "finance.md"
-# What the service offers, of what FOCUS tells apart. It sells no commitments, capacity or regions.
+# The service's part of FOCUS's distinctions. It sells no commitments, capacity or regions.
 APPLIES = ",".join(
     [
         "ACCOUNT_NAMING_SUPPORTED",

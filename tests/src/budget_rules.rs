@@ -13,7 +13,7 @@ use crate::rules::{Dump, number, text};
 
 /// What a budget counts in a period, in micro-credits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Counted {
+struct BudgetCount {
     spent: i64,
     reserved: i64,
 }
@@ -32,7 +32,7 @@ impl Dump {
             .map(|item| serde_json::from_value(item.clone()).expect("a record of costs"))
             .collect();
         for budget in &budgets {
-            let mut wanted: BTreeMap<String, Counted> = BTreeMap::new();
+            let mut wanted: BTreeMap<String, BudgetCount> = BTreeMap::new();
             let name = |start: Timestamp| format!("{}#{:04}#{start}", budget.id, budget.epoch);
             for record in &records {
                 let of = Spender {
@@ -87,7 +87,7 @@ impl Dump {
     fn compare(
         &self,
         budget: &Budget,
-        mut wanted: BTreeMap<String, Counted>,
+        mut wanted: BTreeMap<String, BudgetCount>,
         broken: &mut Vec<String>,
     ) {
         let limit = budget.content.limit_micro;
@@ -96,7 +96,7 @@ impl Dump {
         let counters = self.partition("#budget").into_iter();
         for counter in counters.filter(|of| text(of, "sk").starts_with(&epoch)) {
             let name = text(counter, "sk");
-            let counted = Counted {
+            let counted = BudgetCount {
                 spent: number(counter, "committed") - number(counter, "reserved"),
                 reserved: number(counter, "reserved"),
             };
@@ -111,7 +111,7 @@ impl Dump {
         }
         for (name, of_runs) in wanted
             .into_iter()
-            .filter(|(_, of)| *of != Counted::default())
+            .filter(|(_, of)| *of != BudgetCount::default())
         {
             broken.push(format!("budget {name} counts nothing, not {of_runs:?}"));
         }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// A file to which the pairs of operation and status are written that were seen, if it is set.
 pub const ANSWERS_FILE: &str = "AWO_ANSWERS_FILE";
 
-/// The document as it is kept.
+/// The document as it is committed.
 pub static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi.json");
     let text = std::fs::read_to_string(path).expect("docs/openapi.json");
@@ -47,7 +47,7 @@ pub fn operation(method: &str, target: &str) -> Option<&'static Route> {
     routes.find(|r| r.is_operation() && r.method == method && r.matches(path))
 }
 
-/// Every pair of operation and status that the document tells.
+/// Every pair of operation and status that the document has.
 #[must_use]
 pub fn documented() -> BTreeSet<(String, u16)> {
     let public = ROUTES.iter().filter(|r| r.is_operation());
@@ -66,7 +66,7 @@ pub fn documented() -> BTreeSet<(String, u16)> {
 /// Holds an answer to the document.
 ///
 /// # Panics
-/// If the document does not tell of such an answer.
+/// If the document has no such answer.
 pub fn check(method: &str, target: &str, status: u16, content_type: &str, text: &str) {
     let Some(route) = operation(method, target) else {
         return;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use awo_cloud::Cloud;
 use awo_domain::OrgId;
-use awo_store::ledger::checkpoints::{Checked, Checkpoint};
+use awo_store::ledger::checkpoints::{Checkpoint, LedgerCheck};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::rules::number;
 /// More than any history of a test.
 const MAX_STEPS: u32 = 100;
 /// How often what does not agree is read again: the readings are not of one moment.
-const LOOKS: u32 = 10;
+const READS: u32 = 10;
 
 /// What does not hold.
 pub(crate) async fn broken(client: &Client, cloud: &Cloud, org: &OrgId) -> Vec<String> {
@@ -24,7 +24,7 @@ pub(crate) async fn broken(client: &Client, cloud: &Cloud, org: &OrgId) -> Vec<S
     let (store, now) = (cloud.store().expect("settings"), cloud.clock.now());
     let begin = Checkpoint::begin(org, now);
     let checked = Box::pin(store.check_ledger(&begin, MAX_STEPS, now)).await;
-    if let (drift @ Checked::Drifts { .. }, _) = checked.expect("a check") {
+    if let (drift @ LedgerCheck::Drifts { .. }, _) = checked.expect("a check") {
         broken.push(format!("the ledger drifts: {drift:?}"));
     }
     broken
@@ -35,7 +35,7 @@ pub async fn broken_permits(client: &Client, cloud: &Cloud) -> Vec<String> {
     let table = cloud.environment.required("AWO_WORK_TABLE");
     let table = table.expect("a table");
     let mut differ = Vec::new();
-    for _ in 0..LOOKS {
+    for _ in 0..READS {
         let before = taken(client, &table).await;
         let mut held: BTreeMap<i64, i64> = before.keys().map(|shard| (*shard, 0)).collect();
         for item in due(client, &table).await {

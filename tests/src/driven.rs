@@ -2,7 +2,7 @@
 //! events over the control API.
 
 use awo_cloud::Cloud;
-use awo_cloud::compute::Gone;
+use awo_cloud::compute::TaskEnd;
 use awo_domain::{OrgId, RunId, WorkOrderId};
 use awo_execution::endings::Endings;
 use awo_store::Store;
@@ -32,11 +32,11 @@ pub struct DrivenRun {
     claim: Value,
     /// What the claim was answered with.
     pub spec: Value,
-    told: u64,
+    reported: u64,
 }
 
 impl DrivenRun {
-    /// Gives a waiting work order a slot, whoever's turn it is, and claims its run. The service
+    /// Gives a waiting work order a slot, out of turn, and claims its run. The service
     /// must have no slots of its own (`AWO_MAX_CONCURRENT=0`), so that nobody else does.
     pub async fn of(service: &TestService, work_order: &Value) -> DrivenRun {
         let cloud = &service.service.cloud;
@@ -76,7 +76,7 @@ impl DrivenRun {
             runner,
             claim,
             spec: claimed.body,
-            told: 0,
+            reported: 0,
         }
     }
 
@@ -97,26 +97,26 @@ impl DrivenRun {
         self.runner.post(&path, body).await
     }
 
-    /// Tells an event.
-    pub async fn tell(&mut self, event: Value) {
-        self.told += 1;
+    /// Reports an event.
+    pub async fn report(&mut self, event: Value) {
+        self.reported += 1;
         let numbered =
-            json!({ "number": self.told, "at": "2026-11-20T08:00:00.000Z", "event": event });
-        let kept = self
+            json!({ "number": self.reported, "at": "2026-11-20T08:00:00.000Z", "event": event });
+        let stored = self
             .control("report", &json!({ "events": [numbered] }))
             .await;
-        assert_eq!(kept.status, 200, "{}", kept.text);
+        assert_eq!(stored.status, 200, "{}", stored.text);
     }
 
     /// Starts an iteration.
     pub async fn iterate(&mut self, iteration: u32) {
-        self.tell(json!({ "type": "iterationStarted", "iteration": iteration }))
+        self.report(json!({ "type": "iterationStarted", "iteration": iteration }))
             .await;
     }
 
     /// Ends the run with success, after an iteration at least; its slot stays taken.
     pub async fn succeed(&mut self) {
-        if self.told == 0 {
+        if self.reported == 0 {
             self.iterate(1).await;
         }
         self.finish(json!({ "type": "succeeded", "commit": "c1" }))
@@ -148,12 +148,12 @@ impl DrivenRun {
     }
 
     async fn finish(&self, outcome: Value) {
-        let finished = self.say_last(outcome).await;
+        let finished = self.send_last(outcome).await;
         assert_eq!(finished.status, 200, "{}", finished.text);
     }
 
     /// Says a last word, whatever the answer is.
-    pub async fn say_last(&self, outcome: Value) -> Answer {
+    pub async fn send_last(&self, outcome: Value) -> Answer {
         let body = json!({ "events": [], "outcome": outcome, "iterations": 1, "usage": [] });
         self.control("finish", &body).await
     }
@@ -165,7 +165,7 @@ impl DrivenRun {
         let lease = lease.expect("the lease").expect("a lease");
         let endings = Endings::new(&self.cloud).expect("settings");
         let now = self.cloud.clock.now();
-        let gone = endings.compute_gone(&lease, &Gone::default(), now).await;
+        let gone = endings.compute_gone(&lease, &TaskEnd::default(), now).await;
         gone.expect("a slot");
     }
 }

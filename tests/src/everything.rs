@@ -31,7 +31,7 @@ pub async fn everything_of(tables: &Client, org: &OrgId) -> Vec<String> {
 
 /// Longest wait for what is on its way to webhooks.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Longer than a test looks at one thing.
+/// Longer than a test waits for one condition.
 const SOON_MS: i64 = 120_000;
 
 /// True of what changes by itself and soon: events in the outbox, attempts to deliver them.

@@ -16,11 +16,11 @@ impl Dump {
         let (id, run_id) = (text(order, "id"), text(run, "runId"));
         let waits = order["status"] == "waiting_for_children";
         let sealed = order.get("sealedAt").is_some();
-        let looked_after = self.one("#waiting", &id).is_some();
+        let handled = self.one("#waiting", &id).is_some();
         let entered = waits && self.waits(&run_id);
-        if looked_after != (waits && !sealed) || entered != (waits && sealed) {
+        if handled != (waits && !sealed) || entered != (waits && sealed) {
             broken.push(format!(
-                "{id} waits: {waits}, sealed: {sealed}, the sweep looks: {looked_after}, in the \
+                "{id} waits: {waits}, sealed: {sealed}, the sweep is due: {handled}, in the \
                  queue: {entered}"
             ));
         }

@@ -57,9 +57,9 @@ impl Local {
             std::thread::sleep(Duration::from_millis(5));
         }
         let ready_after = began.elapsed();
-        let told: Value =
+        let reported: Value =
             serde_json::from_slice(&std::fs::read(&ready).expect("a file")).expect("JSON");
-        let text = |name: &str| told[name].as_str().expect("a text");
+        let text = |name: &str| reported[name].as_str().expect("a text");
         Local {
             client: Client::new(text("baseUrl"), Some(text("apiKey"))),
             org: OrgId::parse(text("orgId")).expect("an id"),
@@ -83,9 +83,9 @@ impl Local {
 
     /// The product's view of its stand-ins.
     pub async fn cloud(&self) -> Cloud {
-        let told = std::fs::read(self.data.join("endpoints.json")).expect("a file");
-        let told: Value = serde_json::from_slice(&told).expect("JSON");
-        let environment = Environment::new(move |name| told[name].as_str().map(str::to_owned));
+        let reported = std::fs::read(self.data.join("endpoints.json")).expect("a file");
+        let reported: Value = serde_json::from_slice(&reported).expect("JSON");
+        let environment = Environment::new(move |name| reported[name].as_str().map(str::to_owned));
         Cloud::new(environment, awo_cloud::http_client())
     }
 }

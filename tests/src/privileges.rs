@@ -32,7 +32,7 @@ pub const EXCUSES: &[Excuse] = &[(
     "*",
     "elasticfilesystem:DescribeAccessPoints",
     "arn:Partition:elasticfilesystem:Region:AccountId:file-system/Files",
-    "EFS checks this call against access points or file systems, and does not tell which it takes \
+    "EFS checks this call against access points or file systems, and does not report which it takes \
      for one that names an access point",
 )];
 
@@ -76,7 +76,7 @@ fn of_function(function: &Function, calls: &BTreeSet<Call>, excuses: &[Excuse]) 
     let mut faults = Vec::new();
     for call in calls {
         if !function.grants.iter().any(|grant| grant.allows(call)) {
-            let what = told(&call.action, &call.resource, call.context.as_ref());
+            let what = description(&call.action, &call.resource, call.context.as_ref());
             faults.push(format!(
                 "{name}: missing: {what} (it was called, and no statement of {} allows it)",
                 function.resource
@@ -85,7 +85,7 @@ fn of_function(function: &Function, calls: &BTreeSet<Call>, excuses: &[Excuse]) 
     }
     for grant in &function.grants {
         if !calls.iter().any(|call| grant.allows(call)) && !excused(grant) {
-            let what = told(&grant.action, &grant.resource, grant.condition.as_ref());
+            let what = description(&grant.action, &grant.resource, grant.condition.as_ref());
             faults.push(format!(
                 "{name}: extra: {what} ({} allows it, and no test saw such a call)",
                 grant.statement
@@ -138,7 +138,7 @@ fn unused_attributes(function: &Function, grant: &Grant, calls: &BTreeSet<Call>)
     let used = calls.iter().filter(|call| grant.allows(call));
     let used: BTreeSet<&String> = used.flat_map(|call| &call.attributes).collect();
     let mut all = grant.attributes.iter().flatten();
-    // One that no call uses at all is reported already.
+    // One that no call uses at all is description already.
     match all.find(|name| !used.is_empty() && !used.contains(name)) {
         Some(name) => vec![format!(
             "{}: extra: {} allows the attribute {name}, and no call names it",
@@ -148,7 +148,7 @@ fn unused_attributes(function: &Function, grant: &Grant, calls: &BTreeSet<Call>)
     }
 }
 
-fn told(action: &str, resource: &str, with: Option<&(Context, String)>) -> String {
+fn description(action: &str, resource: &str, with: Option<&(Context, String)>) -> String {
     let with = with.map(|(context, value)| format!(", {} {value}", context.key()));
     format!("{action} on {resource}{}", with.unwrap_or_default())
 }

@@ -21,7 +21,7 @@ pub struct Process {
     pub command: String,
 }
 
-/// Looks for the processes that bear a mark.
+/// Finds the processes that bear a mark.
 #[derive(Debug)]
 pub struct Watch {
     mark: Vec<u8>,
@@ -38,7 +38,7 @@ impl Watch {
         }
     }
 
-    /// Looks, from now on, past the processes that do not bear the mark now. Only good for a short
+    /// Ignores, from now on, the processes that do not bear the mark now. Only good for a short
     /// time, in which none of them comes to bear it and no id is given away again.
     pub fn pass_over_others(&mut self) {
         self.others = pids().filter(|pid| !self.bears(*pid)).collect();
@@ -102,7 +102,7 @@ pub fn runner_and_supervisor(run: &str) -> (i32, i32) {
     // the runner's arguments too, but another parent.
     let is_supervisor = |pid: i32| command(pid).contains(" supervise ");
     let is_runner = |pid: i32| command(pid).ends_with("/runner") && !is_supervisor(pid);
-    // An iteration is told before its first process is there.
+    // An iteration is reported before its first process is there.
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         for process in Watch::of(run).alive() {

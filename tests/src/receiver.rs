@@ -61,7 +61,7 @@ pub enum Answer {
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct ReceivedRequest {
     /// When it was there.
     pub at: Instant,
     /// By lower-case name.
@@ -72,7 +72,7 @@ pub struct Heard {
     pub body: Value,
 }
 
-type Everything = Arc<Mutex<Vec<Heard>>>;
+type Everything = Arc<Mutex<Vec<ReceivedRequest>>>;
 
 /// The receiver, until it is dropped.
 pub struct Receiver {
@@ -100,7 +100,7 @@ impl Receiver {
 
     /// What came so far.
     #[must_use]
-    pub fn heard(&self) -> Vec<Heard> {
+    pub fn heard(&self) -> Vec<ReceivedRequest> {
         lock(&self.heard).clone()
     }
 
@@ -108,7 +108,7 @@ impl Receiver {
     ///
     /// # Panics
     /// When that takes too long.
-    pub async fn has_heard(&self, count: usize) -> Vec<Heard> {
+    pub async fn has_heard(&self, count: usize) -> Vec<ReceivedRequest> {
         let began = Instant::now();
         while lock(&self.heard).len() < count {
             let heard = self.heard();
@@ -119,7 +119,7 @@ impl Receiver {
     }
 }
 
-fn lock(heard: &Everything) -> std::sync::MutexGuard<'_, Vec<Heard>> {
+fn lock(heard: &Everything) -> std::sync::MutexGuard<'_, Vec<ReceivedRequest>> {
     heard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -158,7 +158,7 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, answers: Vec<Answer>, h
 }
 
 /// Reads one request.
-async fn hear(stream: &mut (impl AsyncRead + Unpin)) -> Option<Heard> {
+async fn hear(stream: &mut (impl AsyncRead + Unpin)) -> Option<ReceivedRequest> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.ok()?);
@@ -171,7 +171,7 @@ async fn hear(stream: &mut (impl AsyncRead + Unpin)) -> Option<Heard> {
         .collect();
     let mut bytes = vec![0; headers.get("content-length")?.parse().ok()?];
     stream.read_exact(&mut bytes).await.ok()?;
-    Some(Heard {
+    Some(ReceivedRequest {
         at: Instant::now(),
         headers,
         body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),

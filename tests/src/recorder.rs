@@ -21,7 +21,7 @@ use serde_json::Value;
 
 /// Turns of the scheduler in which whatever goes on side by side makes its own calls.
 const TURNS: u32 = 32;
-/// How often a call looks whether the others of its round are answered.
+/// How often a call checks whether the others of its round are answered.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Calls and what they cost.

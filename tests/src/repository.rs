@@ -77,7 +77,7 @@ impl Repository {
         self.dir.path().join("origin.git")
     }
 
-    /// From now on whoever clones or fetches waits, until somebody writes to its refs.
+    /// From now on each clone and fetch waits, until its refs are written.
     pub fn hang_on_clone(&self) {
         let refs = self.origin().join("packed-refs");
         drop(std::fs::remove_file(&refs));
@@ -85,12 +85,12 @@ impl Repository {
         assert!(made.expect("mkfifo runs").success());
     }
 
-    /// From now on whoever pushes waits, much longer than any test.
+    /// From now on each push waits, much longer than any test.
     pub fn hang_on_push(&self) {
         self.before_pushes("#!/bin/sh\nsleep 600\n");
     }
 
-    /// From now on whoever pushes is refused in these words.
+    /// From now on each push is refused in these words.
     pub fn refuse_pushes(&self, words: &str) {
         self.before_pushes(&format!("#!/bin/sh\necho '{words}' >&2\nexit 1\n"));
     }

@@ -258,7 +258,7 @@ impl Dump {
         }
     }
 
-    /// What a hold comes to without what the run's children got of it.
+    /// A hold without the parts of the run's children.
     fn hold_of(&self, hold: &Value) -> i64 {
         let holds = self.partition("#hold").into_iter();
         let parts = holds.filter(|part| part["outOf"] == hold["sk"]);

@@ -142,8 +142,8 @@ impl Seed<'_> {
                 ..new
             },
         };
-        let kept = self.store.create_delivery(&delivery, None).await;
-        kept.expect("a delivery");
+        let stored = self.store.create_delivery(&delivery, None).await;
+        stored.expect("a delivery");
         delivery
     }
 }

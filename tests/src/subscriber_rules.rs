@@ -15,18 +15,18 @@ fn sequence(event: &Value) -> u64 {
 }
 
 impl Dump {
-    /// The events of all timelines of which webhooks are told.
+    /// The events of all timelines that webhooks get.
     #[must_use]
     pub fn events_for_webhooks(&self) -> BTreeSet<Event> {
         let mut found = BTreeSet::new();
         for run in self.runs() {
             let id = run["sk"].as_str().expect("a run id");
             let events = self.partition(&format!("#{id}#event")).into_iter();
-            let told = events.filter(|event| {
+            let reported = events.filter(|event| {
                 let kind = event["type"].as_str().unwrap_or_default();
                 EventType::parse(kind).is_some()
             });
-            found.extend(told.map(|event| (id.to_owned(), sequence(event))));
+            found.extend(reported.map(|event| (id.to_owned(), sequence(event))));
         }
         found
     }
@@ -58,9 +58,9 @@ impl Dump {
             broken.extend(wrong.map(|item| format!("there are webhooks, and not by this: {item}")));
         }
         let is_there = |run: &str| self.runs().iter().any(|one| one["sk"] == run);
-        let told = self.events_for_webhooks();
-        for (run, sequence) in self.events_in_outbox().difference(&told) {
-            // What is purged has no timeline, and what was told of it is told on.
+        let reported = self.events_for_webhooks();
+        for (run, sequence) in self.events_in_outbox().difference(&reported) {
+            // A purged run has no timeline, and its events are still delivered.
             if is_there(run) {
                 broken.push(format!("event {sequence} of {run} is only in the outbox"));
             }

@@ -42,7 +42,7 @@ impl Dump {
         let came_again = i64::try_from(came_again.count()).unwrap_or(0);
         let there = i64::try_from(records.len()).unwrap_or(0);
         let again = of_days("again", false) + i64::try_from(later.count()).unwrap_or(0);
-        for (what, kept, wanted) in [
+        for (what, stored, wanted) in [
             ("records", there, runs),
             ("runs of the days", of_days("runs", false), runs),
             ("time of the days", of_days("durationMs", false), took),
@@ -58,8 +58,10 @@ impl Dump {
                 used("outputTokens"),
             ),
         ] {
-            if kept != wanted {
-                broken.push(format!("usage: {what}: {kept}, and it should be {wanted}"));
+            if stored != wanted {
+                broken.push(format!(
+                    "usage: {what}: {stored}, and it should be {wanted}"
+                ));
             }
         }
     }

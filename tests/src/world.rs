@@ -23,7 +23,7 @@ use awo_local::ecs::{self, Ecs};
 use awo_local::index_lag::{IndexLag, Staleness};
 use awo_local::locks::Locks;
 use awo_local::shutdown::Shutdown;
-use awo_local::sqs::{self, Queues, Receive, Received};
+use awo_local::sqs::{self, Queues, Receive, ReceivedMessage};
 use awo_store::Store;
 use awo_store::ledger::budgets::NewBudget;
 use awo_store::ledger::credits::Booking;
@@ -299,7 +299,7 @@ impl World {
         deliver: impl AsyncFnOnce(Vec<Value>) -> Result<Value, String>,
     ) -> bool {
         let received = self.receive(NOTIFICATIONS).await;
-        let record = |received: &Received| {
+        let record = |received: &ReceivedMessage| {
             json!({
                 "messageId": received.message.id, "receiptHandle": received.receipt_handle,
                 "body": received.message.body, "eventSource": "aws:sqs",
@@ -323,7 +323,7 @@ impl World {
         true
     }
 
-    async fn receive(&self, queue: &str) -> Vec<Received> {
+    async fn receive(&self, queue: &str) -> Vec<ReceivedMessage> {
         let receive = Receive {
             messages: 10,
             bytes: 1_000_000,

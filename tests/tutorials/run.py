@@ -103,9 +103,9 @@ def follow_page(project, folder, env):
     for command in blocks("sh"):
         if plans and command.startswith("awo verify\n"):
             (folder / "verify.yaml").write_text(plans[0])
-        said = run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=env)
-        if command.startswith("awo verify\n") and "\nverified: " not in said:
-            sys.exit(f"{project.name}: the plan verifies nothing:\n{said}")
+        output = run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=env)
+        if command.startswith("awo verify\n") and "\nverified: " not in output:
+            sys.exit(f"{project.name}: the plan verifies nothing:\n{output}")
     if "Say in NOTES.md" not in (folder / "NOTES.md").read_text():
         sys.exit(f"{project.name}: what the agent wrote is not in the branch that was merged")
 
@@ -119,9 +119,9 @@ def ends(project, folder, env, change, expected):
     run(["git", "-C", str(copy), "commit", "--quiet", "--message", "Changed"], env=env)
     submit = ["awo", "submit", "--repo", str(copy), "--prompt", "Write a note", "--follow", "--require-verified",
               "--max-iterations", "1", "--", "sh", "-c", "echo note >> NOTES.md"]
-    said = run(submit, cwd=copy, env=env, expected=1)
-    if expected not in said:
-        sys.exit(f"{project.name}: {expected!r} is not in what awo said:\n{said}")
+    output = run(submit, cwd=copy, env=env, expected=1)
+    if expected not in output:
+        sys.exit(f"{project.name}: {expected!r} is not in what awo output:\n{output}")
     shutil.rmtree(copy)
 
 
@@ -175,9 +175,9 @@ def verify(folder, plan, env):
     """A plan of a page verifies something in a repository, and passes."""
     (folder / "verify.yaml").write_text(plan)
     committed(folder, env)
-    said = run(["awo", "verify"], cwd=folder, env=env)
-    if "\nverified: " not in said:
-        sys.exit(f"this plan verifies nothing:\n{plan}\n{said}")
+    output = run(["awo", "verify"], cwd=folder, env=env)
+    if "\nverified: " not in output:
+        sys.exit(f"this plan verifies nothing:\n{plan}\n{output}")
 
 
 def other_plans(work, env):

@@ -100,11 +100,11 @@ pub struct RunAuditShape<'a> {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     completed_at: Option<Timestamp>,
-    /// What it began with.
+    /// The configuration of its beginning.
     #[schema(value_type = Option<Profile>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     initial_config: Option<&'a Value>,
-    /// What it goes by, or went by in the end.
+    /// The effective configuration, at last that of its end.
     #[schema(value_type = Option<Profile>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     final_config: Option<&'a Value>,
@@ -116,7 +116,7 @@ pub struct RunAuditShape<'a> {
     chain_head: Option<String>,
     /// Iterations begun.
     iterations: u32,
-    /// What changed in its configuration, oldest first.
+    /// The changes of its configuration, oldest first.
     changes: &'a [ConfigChange],
     /// How many snapshots there are.
     snapshots_count: usize,
@@ -210,7 +210,7 @@ struct ChangesSummaryShape<'a> {
     changed_paths: BTreeSet<&'a str>,
 }
 
-/// What changed while a run went on, oldest first.
+/// The changes during a run, oldest first.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ConfigChangeList)]
 pub struct ConfigChangesShape<'a> {

@@ -1,4 +1,4 @@
-//! What a client sets of a budget, read and checked.
+//! The body of a budget, read and checked.
 
 use awo_domain::Error;
 use awo_domain::budget::{AlertsAt, BudgetScope, Content, MAX_ALERTS, MAX_NAME, OnLimit, Period};

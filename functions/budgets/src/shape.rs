@@ -22,7 +22,7 @@ pub struct BudgetShape<'a> {
     period: Period,
     /// Most that may be spent and reserved in a period.
     limit_credits: MicroCredits,
-    /// What happens to a run that would take it above its limit.
+    /// The effect on a run that would exceed the limit.
     on_limit: OnLimit,
     /// At which percentages of the limit `budget.threshold` is sent.
     alerts_at: &'a [u8],

@@ -5,7 +5,7 @@ use awo_http::site::{File, Site};
 use awo_http::{HttpFunction, routes};
 
 /// A browser loads these files and no others, runs no script that is written into a page, and calls
-/// the origin that they came from and nobody else.
+/// the origin that they came from and no other host.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";

@@ -10,7 +10,7 @@ const TRIES = 3;
 /** Most pages of a list that are read. */
 export const MAX_PAGES = 100;
 
-/** What an answer said that is not what was asked for. */
+/** An error that an answer reports. */
 export class ApiError extends Error {
   /** @param {number} status @param {string} code @param {string} message */
   constructor(status, code, message) {
@@ -119,7 +119,7 @@ export async function optional(wanted) {
   }
 }
 
-/** What to tell people. @param {unknown} error */
+/** The text for people. @param {unknown} error */
 export function reason(error) {
   if (error instanceof DOMException && error.name === "TimeoutError") return "The service took too long to answer.";
   if (error instanceof ApiError) return error.message;

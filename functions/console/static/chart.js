@@ -1,10 +1,10 @@
-// A chart of days with stacked bars. It shows what the table below it shows; whoever does not see it reads
+// A chart of days with stacked bars. It shows the data of the table below it; people who cannot see it read
 // that table. Days can be walked through with the arrow keys and chosen with Enter, or with a click.
 
 import { h, fill } from "./dom.js";
 import { credits } from "./format.js";
 
-/** Colours that can be told apart by people who see few, on light and on dark; then they begin again. */
+/** Colours that people with colour blindness can distinguish, on light and on dark; then they begin again. */
 export const COLOURS = ["#2f6fbf", "#d98a00", "#0f8a6a", "#c2477f", "#7a5ad1", "#4f9fb8", "#a8612f", "#6c7480"];
 const HEIGHT = 260;
 

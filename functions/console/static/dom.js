@@ -49,7 +49,7 @@ export function byId(id) {
   return element;
 }
 
-/** Tells people who listen to the page. @param {string} text */
+/** Announces a text to screen readers. @param {string} text */
 export function announce(text) {
   byId("announcer").textContent = text;
 }

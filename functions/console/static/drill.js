@@ -13,7 +13,7 @@ const MAX_ROWS = 200;
 /** @typedef {{by: string, value: string}} Filter */
 /** @typedef {{order?: string, run?: string, entry?: string}} At how deep the page is */
 
-/** What charges come to, in micro-credits. @param {Charge[]} charges */
+/** The sum of charges, in micro-credits. @param {Charge[]} charges */
 const sum = (charges) => charges.reduce((all, one) => all + exactMicro(one["PricingCurrencyEffectiveCost"] ?? "0"), 0);
 
 /** @param {Charge[]} charges @param {string} column @returns {[string, Charge[]][]} largest first */

@@ -10,14 +10,14 @@ import { charges } from "./focus.js";
 import { count, credits, daysOf, duration, micro, moment, monthOf, monthPlus, ofMicro, percent } from "./format.js";
 import { showStatements } from "./statements.js";
 
-/** Most groups that a chart tells apart; it shows the others together. */
+/** Most groups that a chart shows; the others are one. */
 const MAX_SERIES = 7;
 const GROUPS = ["model", "tenant", "outcome"];
 
 /** @typedef {Awaited<ReturnType<typeof report>>} Report */
 /** @typedef {import("./drill.js").Filter} Filter */
 
-/** What a row comes to: charged less given back. @param {{credits: number, refunds: number}} row */
+/** The net amount of a row: charges less refunds. @param {{credits: number, refunds: number}} row */
 const net = (row) => micro(row.credits) - micro(row.refunds);
 
 /**
@@ -160,7 +160,7 @@ function showCards(place, of, balance, month, last) {
   fill(place, h("h2", {}, `${of.month}, credits`), h("ul", { class: "cards" }, cards), h("p", { class: "note" }, `Counted up to ${moment(month.asOf)}. Days are UTC.`));
 }
 
-/** The groups of a report, largest first, with what each came to on each day. @param {State} of @param {Report} found */
+/** The groups of a report, largest first, with the amount of each on each day. @param {State} of @param {Report} found */
 function groups(of, found) {
   const days = daysOf(of.month);
   /** @type {Map<string, {name: string, values: number[], whole: number, runs: number, failed: number, credits: number, refunds: number}>} */

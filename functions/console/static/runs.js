@@ -5,8 +5,8 @@ import { go } from "./address.js";
 import { announce, fill, h, link, problem, table } from "./dom.js";
 import { count, credits, moment, usd } from "./format.js";
 
-/** How often the page looks again, and after how long a live timeline that broke off begins again. */
-const LOOK_MS = 5_000;
+/** How often the page reads again, and after how long a live timeline that broke off begins again. */
+const REFRESH_MS = 5_000;
 const AGAIN_MS = 3_000;
 /** Most events that the timeline shows. */
 const MAX_EVENTS = 500;
@@ -23,18 +23,18 @@ export async function showRuns(place, where, signal) {
   const [queue, list] = [h("section", {}), h("section", {}, h("p", { class: "busy" }, "Reading the runs"))];
   fill(place, h("h2", {}, "Queue"), queue, h("h2", {}, "Runs"), h("div", { class: "row" }, h("label", {}, "Status", select)), list);
   let cursor = where.get("cursor") ?? "";
-  const look = async () => {
+  const refresh = async () => {
     if (signal.aborted) return;
     try {
-      await Promise.all([showQueue(queue, signal), showList(list, status, cursor, signal, (next) => { cursor = next; void look(); })]);
+      await Promise.all([showQueue(queue, signal), showList(list, status, cursor, signal, (next) => { cursor = next; void refresh(); })]);
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Error && "status" in error && error.status === 401) throw error;
-      fill(list, problem("The runs cannot be shown.", reason(error), () => void look()));
+      fill(list, problem("The runs cannot be shown.", reason(error), () => void refresh()));
     }
   };
-  await look();
-  const timer = setInterval(() => void look(), LOOK_MS);
+  await refresh();
+  const timer = setInterval(() => void refresh(), REFRESH_MS);
   signal.addEventListener("abort", () => clearInterval(timer));
 }
 

@@ -83,7 +83,7 @@ async function faultOf(of, previous, signal) {
   if (micro(of.openingBalance) + micro(of.purchases) - charged !== micro(of.closingBalance)) return "its sums do not add up";
   if (of.rows.reduce((sum, row) => sum + micro(row.credits), 0) !== micro(of.deductions)) return "its rows do not add up";
   const { totals } = await report({ from: `${of.month}-01`, to: `${monthPlus(of.month, 1)}-01`, groupBy: "outcome" }, signal);
-  return micro(totals.credits) - micro(totals.refunds) === charged ? null : "the report says something else";
+  return micro(totals.credits) - micro(totals.refunds) === charged ? null : "the report has another amount";
 }
 
 /** The RFC 8785 form: members by the UTF-16 code units of their names, numbers and text as JSON.stringify writes them. @param {unknown} value @returns {string} */

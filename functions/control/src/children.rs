@@ -15,7 +15,7 @@ use awo_domain::work_order::{DURATION_MS, Limits, MAX_CHILDREN, MAX_ITERATIONS, 
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use awo_http::Answer;
 use awo_http::body::Object;
-use awo_http::work_order_request::{ChildRequest, Inherited};
+use awo_http::work_order_request::{ChildRequest, Inheritance};
 use awo_store::engine::idempotency::{IdempotentRequest, NewResponse, RequestOutcome};
 use awo_store::ledger::holds::ParentsHold;
 use awo_store::runs::Run;
@@ -39,7 +39,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let branch = checked(&asked)?;
     let run = state.store.held_run(&by).await?;
     let order = state.store.work_order(&by.org, &run.work_order_id).await?;
-    let asking = Asking {
+    let asking = ChildrenRequest {
         state,
         parent: order.ok_or(Error::Unauthorized)?,
         run,
@@ -65,7 +65,7 @@ fn hash(parts: &[&[u8]]) -> String {
     hex::encode(Sha256::digest(parts.join(&b'\n')))
 }
 
-/// What is stored of an answer.
+/// The stored part of an answer.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredAnswer {
     answer: ChildrenAnswer,
@@ -88,7 +88,7 @@ impl StoredAnswer {
     }
 }
 
-struct Asking<'a> {
+struct ChildrenRequest<'a> {
     state: &'a State,
     by: Reporter,
     parent: WorkOrder,
@@ -99,7 +99,7 @@ struct Asking<'a> {
     now: Timestamp,
 }
 
-impl Asking<'_> {
+impl ChildrenRequest<'_> {
     fn org(&self) -> &OrgId {
         &self.by.org
     }
@@ -222,7 +222,7 @@ impl Asking<'_> {
         Ok(Ok(()))
     }
 
-    /// What the run has cost so far.
+    /// The run's cost so far.
     fn used(&self) -> MicroCredits {
         let models = PricedUsage::total(&sum_by_model(&self.asked.usage));
         let rates = self.state.rates.sized(self.run.size);
@@ -256,7 +256,7 @@ impl Asking<'_> {
         Ok((!begun).then(|| format!("/children {why}")))
     }
 
-    /// What is asked of one child.
+    /// The request of one child.
     async fn read(&self, child: &serde_json::Value) -> Result<(Order, Profile), Error> {
         let store = &self.state.store;
         let json = serde_json::to_vec(child).map_err(Error::internal)?;
@@ -265,7 +265,7 @@ impl Asking<'_> {
             Some(name) => store.resolved_profile(self.org(), name).await?,
             None => None,
         };
-        let inherited = Inherited {
+        let inherited = Inheritance {
             parent: &self.parent,
             profile: store.profile_of(self.org(), &self.parent).await?,
             branch: self.branch.clone(),
@@ -300,7 +300,7 @@ impl Asking<'_> {
         }
     }
 
-    /// Cancels a child that was opened in vain, so that it counts for nobody.
+    /// Cancels a child that was opened in vain, so that its parent does not count it.
     async fn take_back(&self, child: &WorkOrderId) -> Result<(), Error> {
         let stop = Stop {
             kind: StopKind::Cancel,

@@ -142,7 +142,7 @@ fn left_to_spend(state: &State, run: &Run) -> MicroCredits {
     MicroCredits::ZERO.max(hold.minus(earlier))
 }
 
-/// What a run had come to that comes back from its children, and what they have done.
+/// The state of a run that waited for its children, and their results.
 async fn resumption(
     state: &State,
     org: &OrgId,

@@ -67,7 +67,7 @@ fn is_free(finish: &Report) -> bool {
 
 fn checked_outcome(outcome: &Outcome) -> Result<(), Error> {
     match outcome {
-        Outcome::Failed { code, .. } if !code.is_runners_to_say() => Err(Error::invalid(
+        Outcome::Failed { code, .. } if !code.may_be_reported_by_a_runner() => Err(Error::invalid(
             "/outcome/code",
             "must not be a code that only the service may report",
         )),
@@ -142,7 +142,7 @@ fn finishing(
     })))
 }
 
-/// What a run has come to that goes on when its children have ended. One whose children a client
+/// The state of a run that continues when its children have ended. One whose children a client
 /// made does not know of them: to its runner it is done.
 fn leave(run: &Run, finish: &Report, usage: &[PricedUsage]) -> Result<Leave, Error> {
     let (base, commit, branch, session_id) = match &finish.outcome {

@@ -42,7 +42,7 @@ impl Models {
     }
 }
 
-/// What a run calls models with.
+/// A run's access to models.
 #[derive(Default)]
 pub struct RunModels {
     pub keys: Vec<ModelKey>,

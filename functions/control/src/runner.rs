@@ -14,7 +14,7 @@ const MAX_COMMIT: usize = 64;
 /// Largest event, in bytes of JSON: a timeline event is one item.
 const MAX_EVENT_BYTES: usize = 300_000;
 
-/// What is stored of a token.
+/// The stored part of a token.
 pub fn token_hash(token: &str) -> String {
     hex::encode(Sha256::digest(token.as_bytes()))
 }

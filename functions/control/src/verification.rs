@@ -86,10 +86,10 @@ pub async fn report(state: &State, request: &Request, now: Timestamp) -> Result<
     let over = || Error::Conflict("this verification is over: stop now".to_owned());
     let known = state.store.verification(&org, &id).await?;
     let known = known.ok_or_else(over)?;
-    let kept = state
+    let stored = state
         .store
         .keep_verification(&known, &token_hash, report, now);
-    if kept.await? {
+    if stored.await? {
         Answer::ok(Acknowledgement {})
     } else {
         Err(over())

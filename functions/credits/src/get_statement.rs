@@ -1,4 +1,4 @@
-//! `GET /v1/statements/{month}`: what the ledger says of a month; as CSV and for print, too.
+//! `GET /v1/statements/{month}`: the statement of a month; as CSV and for print, too.
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use awo_pricing::{ListedPrice, Prices, Rate, Source, Tier};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What models and compute cost.
+/// The prices of models and compute.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PriceListShape {

@@ -1,5 +1,5 @@
 //! A statement as a page for print. It names what clients wrote (tenants, labels, models,
-//! references): all of it is text, whatever it looks like.
+//! references): all of it is text.
 
 use awo_domain::OrgId;
 use awo_domain::statement::Statement;

@@ -1,4 +1,4 @@
-//! What a client says of an environment, read and checked field by field, and then as a whole.
+//! The body of an environment, read and checked field by field, and then as a whole.
 
 use std::collections::BTreeMap;
 

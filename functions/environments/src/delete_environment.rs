@@ -8,7 +8,7 @@ use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 
-/// How often a delete is decided anew when others come to name the environment.
+/// How often a delete is decided anew when others start to name the environment.
 const DELETE_TRIES: u32 = 8;
 /// How many of those that name it an error lists.
 const MAX_LISTED: usize = 10;
@@ -27,7 +27,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     for _ in 0..DELETE_TRIES {
         let known = store.environment(call.org(), &name).await?;
         let known = known.ok_or(Error::NotFound(Resource::Environment))?;
-        // After the environment: what comes to name it from now on is seen by the condition.
+        // After the environment: the condition covers later references to it.
         let named_by = store.named_by(call.org(), &name).await?;
         if !named_by.is_empty() {
             return Err(named(&named_by));

@@ -1,4 +1,4 @@
-//! `PUT /v1/environments/{name}`: what the body does not say is gone. Runs that are claimed later see
+//! `PUT /v1/environments/{name}`: fields that the body omits are removed. Runs that are claimed later see
 //! it; the size is that of the moment at which a work order was made.
 
 use std::sync::Arc;

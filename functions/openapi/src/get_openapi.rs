@@ -8,7 +8,7 @@ use awo_http::site::{is_known, weak_tag};
 use awo_http::{Answer, HttpFunction, routes};
 use lambda_http::Request;
 
-/// The document as it is kept.
+/// The document as it is committed.
 pub const DOCUMENT: &str = include_str!("../../../docs/openapi.json");
 
 /// How long caches may keep it without asking: it changes with a release.

@@ -12,7 +12,7 @@ use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::settings::profiles::{ProfileChange, ProfileSet, StoredProfile};
 
 use crate::content::read_new;
-use crate::replace::{CHANGE_TRIES, kept_changing};
+use crate::replace::{CHANGE_TRIES, still_changing};
 use crate::shape::{CreatedProfileShape, ProfileItemShape};
 
 /// The function `create-profile`.
@@ -42,7 +42,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
             return Ok(answer);
         }
     }
-    Err(kept_changing())
+    Err(still_changing())
 }
 
 /// None if the profiles have changed since.

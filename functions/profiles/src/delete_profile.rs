@@ -9,7 +9,7 @@ use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::settings::profiles::{ProfileChange, ProfileSet};
 
-use crate::replace::{CHANGE_TRIES, changeable, kept_changing};
+use crate::replace::{CHANGE_TRIES, changeable, still_changing};
 
 /// The function `delete-profile`.
 ///
@@ -31,7 +31,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
             return Ok(Answer::no_content());
         }
     }
-    Err(kept_changing())
+    Err(still_changing())
 }
 
 fn nobody_extends(name: &ProfileName, set: &ProfileSet) -> Result<(), Error> {

@@ -12,8 +12,8 @@ use crate::content::read_replacement;
 /// How often a change is decided anew when others change profiles under it.
 pub const CHANGE_TRIES: u32 = 8;
 
-/// What to say when that was not enough.
-pub fn kept_changing() -> Error {
+/// The error after the last try.
+pub fn still_changing() -> Error {
     Error::Conflict(
         "other requests keep changing profiles of your organization: try \
      again"
@@ -38,7 +38,7 @@ pub async fn changeable(
     }
 }
 
-/// The profile as the call's body wants it, and what it comes to then.
+/// The profile of the call's body, and its effective content.
 pub fn replaced(
     call: &Call,
     set: &ProfileSet,

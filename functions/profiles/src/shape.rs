@@ -27,7 +27,7 @@ pub struct ProfileItemShape {
 }
 
 impl ProfileItemShape {
-    /// A profile by its name and what it says.
+    /// A profile by its name and content.
     #[must_use]
     pub fn of(name: ProfileName, content: PartialContent, is_built_in: bool) -> ProfileItemShape {
         ProfileItemShape {
@@ -100,7 +100,7 @@ impl ProfileShape {
         }
     }
 
-    /// The same with all that its chain says.
+    /// The same with the settings of its chain.
     #[must_use]
     pub fn resolved(self, whole: Profile, config_hash: String) -> ResolvedProfileShape {
         ResolvedProfileShape {
@@ -125,7 +125,7 @@ pub struct ResolvedProfileShape {
     profile: ProfileItemShape,
     /// How often the agent may try.
     loop_strategy: LoopStrategy,
-    /// What is verified.
+    /// The verification.
     verification: Verification,
     /// The delivery of the result.
     git_ops: GitOps,
@@ -150,7 +150,7 @@ pub struct ResolvedProfileShape {
 pub struct FaultShape {
     /// JSON pointer into the profile.
     pub path: String,
-    /// What is wrong there, or without effect.
+    /// The fault there, or the setting without effect.
     pub message: String,
 }
 
@@ -163,13 +163,13 @@ impl From<Fault> for FaultShape {
     }
 }
 
-/// What came of a validation.
+/// The outcome of a validation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ProfileValidation)]
 pub struct ValidationShape {
     /// True if there are no errors.
     pub valid: bool,
-    /// What a create or a replacement would refuse.
+    /// The faults for which a create or a replacement would be refused.
     pub errors: Vec<FaultShape>,
     /// Members that would be stored without effect, or would prevent runs from beginning.
     pub warnings: Vec<FaultShape>,

@@ -9,7 +9,7 @@ use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::settings::profiles::ProfileChange;
 
-use crate::replace::{CHANGE_TRIES, changeable, kept_changing, replaced};
+use crate::replace::{CHANGE_TRIES, changeable, replaced, still_changing};
 use crate::shape::ProfileShape;
 
 /// The function `update-profile`.
@@ -32,5 +32,5 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
             return Answer::ok(ProfileShape::own(new));
         }
     }
-    Err(kept_changing())
+    Err(still_changing())
 }

@@ -15,7 +15,7 @@ pub const PROGRAMS: &[ApiProgram] = &[
     whole(&routes::GET_QUEUE_POSITION, get_queue_position::function),
 ];
 
-/// What both functions stand on.
+/// The state of both functions.
 struct State {
     store: Store,
     limits: QueueLimits,

@@ -24,9 +24,9 @@ use crate::masks::Masks;
 use crate::output::Tail;
 use crate::sandbox::Machine;
 use crate::settings::{self, Settings};
-use crate::stop::{Step, StopSignal, Stopped, TERM_GRACE, Timetable};
+use crate::stop::{Step, StopOutcome, StopSignal, TERM_GRACE, Timetable};
 
-use ending::{EndRequest, called, finish_the_job, how, tell};
+use ending::{EndRequest, called, finish_the_job, how, signal};
 pub(crate) use job::{AtTimeout, CalledOff, Job, Variables};
 use pipes::{read_both, read_report};
 
@@ -52,7 +52,7 @@ pub(crate) enum End {
 
 /// A command that is over.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct FinishedCommand {
     pub(crate) end: End,
     /// Standard output and standard error as they came.
     pub(crate) output: Tail,
@@ -63,17 +63,17 @@ pub(crate) struct Finished {
     pub(crate) took: Duration,
 }
 
-/// A command that a stop ended, or kept from beginning. It is dead all the same.
+/// A command that a stop ended, or prevented. It is dead all the same.
 #[derive(Debug)]
-pub(crate) struct Interrupted {
-    pub(crate) stopped: Stopped,
+pub(crate) struct Interruption {
+    pub(crate) stopped: StopOutcome,
     /// Standard output and standard error as they came; absent if it never began.
     pub(crate) output: Option<Tail>,
     pub(crate) took: Duration,
 }
 
 /// How a command and its supervisor were seen to their end.
-struct Attended {
+struct CommandEnd {
     end: End,
     /// Whether a stop ended it.
     stopped: bool,
@@ -118,7 +118,7 @@ impl ContainedProcesses {
         }
     }
 
-    /// Masks these values in whatever commands print, for whoever reads it.
+    /// Masks these values in the output of commands, for its readers.
     pub(crate) fn masking(self, masks: Masks) -> ContainedProcesses {
         ContainedProcesses { masks, ..self }
     }
@@ -168,16 +168,16 @@ impl ContainedProcesses {
     ///
     /// # Errors
     /// When everything is to stop; the command is dead then, too.
-    pub(crate) async fn run(&self, job: Job<'_>) -> Result<Finished, Interrupted> {
+    pub(crate) async fn run(&self, job: Job<'_>) -> Result<FinishedCommand, Interruption> {
         if self.stop.reason().is_some() {
-            return Err(Interrupted {
-                stopped: Stopped::default(),
+            return Err(Interruption {
+                stopped: StopOutcome::default(),
                 output: None,
                 took: Duration::ZERO,
             });
         }
         let began = Instant::now();
-        let mut finished = Finished {
+        let mut finished = FinishedCommand {
             end: End::SupervisorLost,
             output: Tail::new(job.keep_bytes),
             stdout: Tail::new(job.keep_bytes),
@@ -186,7 +186,7 @@ impl ContainedProcesses {
         };
         let attended = match self.spawn(&job) {
             Ok((child, pipes)) => self.attend(&job, began, child, pipes, &mut finished).await,
-            Err(why) => Attended {
+            Err(why) => CommandEnd {
                 end: End::NotStarted(why.to_string()),
                 stopped: false,
                 forced: false,
@@ -194,8 +194,8 @@ impl ContainedProcesses {
         };
         finished.took = began.elapsed();
         if attended.stopped {
-            return Err(Interrupted {
-                stopped: Stopped {
+            return Err(Interruption {
+                stopped: StopOutcome {
                     forced: attended.forced,
                 },
                 output: Some(finished.output),
@@ -252,8 +252,8 @@ impl ContainedProcesses {
         began: Instant,
         mut child: Child,
         mut pipes: Pipes,
-        finished: &mut Finished,
-    ) -> Attended {
+        finished: &mut FinishedCommand,
+    ) -> CommandEnd {
         let (over, is_over) = oneshot::channel::<()>();
         let ending = async {
             let asked = self.see_to_the_end(&mut child, job, began).await;
@@ -277,7 +277,7 @@ impl ContainedProcesses {
             }
         };
         let ((asked, report), ()) = tokio::join!(ending, reading);
-        Attended {
+        CommandEnd {
             stopped: asked.by_stop,
             forced: report.as_ref().is_none_or(|report| report.forced),
             end: how(asked, report),
@@ -285,7 +285,7 @@ impl ContainedProcesses {
     }
 
     /// Waits for the supervisor, at most until it must be gone. A command whose time is up, or
-    /// that a stop ends, is told so step by step.
+    /// that a stop ends, is signaled step by step.
     async fn see_to_the_end(&self, child: &mut Child, job: &Job<'_>, began: Instant) -> EndRequest {
         let mut stdin = child.stdin.take();
         let mut asked = EndRequest::default();
@@ -295,7 +295,7 @@ impl ContainedProcesses {
         loop {
             let step = timetable.map(|timetable| timetable.step(Instant::now()));
             if let (Some(timetable), Some(step)) = (timetable, step) {
-                tell(child, &mut stdin, step, timetable).await;
+                signal(child, &mut stdin, step, timetable).await;
             }
             let next = match (timetable, step) {
                 (Some(timetable), Some(step)) => timetable

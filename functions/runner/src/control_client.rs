@@ -23,7 +23,7 @@ use connection::Connection;
 
 /// For a whole call; a cold function that waits for a hot row is slower than any other.
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
-/// For a heartbeat: one that nobody answers is to be followed by others before the run is suspected.
+/// For a heartbeat: an unanswered one is to be followed by others before the run is suspected.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(4);
 /// An outage of the control API that loses no run.
 pub(crate) const OUTAGE: Duration = Duration::from_secs(60);
@@ -112,7 +112,7 @@ impl ControlClient {
         Ok(answer)
     }
 
-    /// Says that the runner lives.
+    /// Sends a heartbeat.
     pub(crate) async fn heartbeat(&self) -> Result<ReportAnswer, CallError> {
         const NOTHING_NEW: Report = Report { events: Vec::new() };
         let (line, path) = (&self.line, &self.report_path);
@@ -184,10 +184,10 @@ impl VerificationClient {
         is_ours.then_some((client, spec)).ok_or_else(another_spec)
     }
 
-    /// Sends a report until it is kept, at most for `limit`.
+    /// Sends a report until it is stored, at most for `limit`.
     ///
     /// # Errors
-    /// When nobody wants to hear it, or nobody answered in time.
+    /// When the run is fenced, or no answer came in time.
     pub(crate) async fn report(
         &self,
         report: &VerificationReport,

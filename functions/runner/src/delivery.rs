@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) enum Delivery {
     Delivered,
-    /// Nobody allows it; why.
+    /// It is not allowed; the reason.
     NotAllowed(String),
     /// Allowed and rejected; why.
     Rejected(String),
@@ -96,15 +96,15 @@ fn judge(pushed: Result<Answer, GitError>, source: &GitSource) -> Verdict {
     Verdict::Again(answer.stderr)
 }
 
-fn is_not_allowed(said: &str) -> bool {
+fn is_not_allowed(reported: &str) -> bool {
     let parts = [
         "Permission denied",
         "insufficient permission",
         "Read-only file system",
     ];
-    needs_credential(said)
-        || parts.iter().any(|part| said.contains(part))
-        || (said.contains("repository '") && said.contains("not found"))
+    needs_credential(reported)
+        || parts.iter().any(|part| reported.contains(part))
+        || (reported.contains("repository '") && reported.contains("not found"))
 }
 
 #[cfg(test)]
@@ -123,18 +123,18 @@ mod tests {
     }
 
     #[test]
-    fn a_push_that_nobody_allows_is_told_apart_from_one_that_is_rejected() {
-        for said in [
+    fn a_push_that_is_not_allowed_is_distinguished_from_one_that_is_rejected() {
+        for reported in [
             "fatal: could not read Username for 'https://example.com': terminal prompts disabled",
             "remote: Permission to a/b.git denied to x.\nfatal: unable to access \
              'https://example.com/a/b/': The requested URL returned error: 403",
             "fatal: Authentication failed for 'https://example.com/a/b/'",
             "remote: Repository not found.\nfatal: repository 'https://example.com/a/b/' not found",
         ] {
-            let verdict = judged("", said);
+            let verdict = judged("", reported);
             assert!(
                 matches!(verdict, Verdict::Final(Delivery::NotAllowed(_))),
-                "{said}"
+                "{reported}"
             );
         }
         let line = "To x\n!\tabc:refs/heads/awo/x\t[remote rejected] (protected branch)\nDone\n";

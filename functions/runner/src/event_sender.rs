@@ -65,21 +65,21 @@ impl EventSender {
         }
     }
 
-    /// Works until the last report is kept or nobody wants to hear any more.
+    /// Works until the last report is stored or the run is fenced.
     pub(crate) async fn work(mut self) {
         let stop = self.stop.clone();
         let beats = beat(self.client.clone(), self.switch.clone());
         let finishing = tokio::select! {
             biased;
-            // A report that is under way is given up: its events would not be kept.
+            // A report that is under way is given up: its events would not be stored.
             () = stop.requested() => self.gather().await,
             finishing = self.report() => finishing,
             // It ends only where the run is fenced.
             () = beats => None,
         };
-        if let Some(Finishing { ending, kept }) = finishing {
+        if let Some(Finishing { ending, stored }) = finishing {
             let result = self.finish(*ending).await;
-            let _ = kept.send(result);
+            let _ = stored.send(result);
         }
     }
 
@@ -141,7 +141,7 @@ impl EventSender {
         one_body(events)
     }
 
-    /// Sends a log, a diff or a batch of events until it is kept or refused. It has no limit of its own:
+    /// Sends a log, a diff or a batch of events until it is stored or refused. It has no limit of its own:
     /// the run has one, and its last report another. A log or a diff that is turned away on its way
     /// is left out in the end: the run is worth more.
     async fn send_next(&mut self) -> Result<(), NotFinished> {
@@ -164,10 +164,10 @@ impl EventSender {
                         return Ok(());
                     }
                     if answer.stop_request.is_none() {
-                        let kept = answer.acknowledged;
+                        let stored = answer.acknowledged;
                         tracing::warn!(
                             event = "events_not_accepted",
-                            kept,
+                            stored,
                             "not all events were accepted; sending them again"
                         );
                     }
@@ -188,24 +188,24 @@ impl EventSender {
         }
     }
 
-    /// Hands on what an iteration goes by, once its start is kept.
+    /// Hands on an iteration's effective configuration, once its start is stored.
     fn begin(&mut self, answer: &mut ReportAnswer) {
-        let kept = answer.acknowledged;
-        if let Some((_, beginning)) = self.beginning.take_if(|(number, _)| *number <= kept) {
-            // Nobody listens who no longer wants to wait.
+        let stored = answer.acknowledged;
+        if let Some((_, beginning)) = self.beginning.take_if(|(number, _)| *number <= stored) {
+            // The receiver may no longer wait.
             let _ = beginning.send(answer.configuration.take());
         }
     }
 
-    /// A log or a diff at the front is what was sent; events are kept as far as the answer says.
+    /// A log or a diff at the front is what was sent; events are stored as far as the answer acknowledges.
     fn drop_kept(&mut self, answer: &ReportAnswer) {
         if let Some(Item::Log(_) | Item::Diff(_)) = self.pending.front() {
             self.pending.pop_front();
             return;
         }
-        let kept =
+        let stored =
             |item: &Item| matches!(item, Item::Event(event) if event.number <= answer.acknowledged);
-        while self.pending.front().is_some_and(kept) {
+        while self.pending.front().is_some_and(stored) {
             self.pending.pop_front();
         }
     }
@@ -292,7 +292,7 @@ fn one_body<'a>(events: impl Iterator<Item = &'a NumberedEvent>) -> Vec<Numbered
     batch
 }
 
-/// A run that came to its own end after a client had requested its stop was stopped, too: the
+/// A run that reached its own end after a client had requested its stop was stopped, too: the
 /// client was first.
 fn overtaken(ending: Ending, stop_request: StopRequest) -> Ending {
     let outcome = match ending.outcome {

@@ -22,11 +22,11 @@ use tokio::time::sleep;
 use crate::output::Tail;
 use crate::stop::StopSignal;
 
-/// For a call that talks to nobody.
+/// For a call without a remote.
 pub(crate) const LOCAL_LIMIT: Duration = Duration::from_secs(120);
 /// Most bytes that are read of an answer.
 const MAX_STDOUT_BYTES: u64 = 32 * 1_024 * 1_024;
-/// Most bytes of complaints that are kept.
+/// Most bytes of complaints that are stored.
 const KEEP_STDERR_BYTES: usize = 8_192;
 /// User name of basic authentication beside a token: the one forge that wants a certain name wants
 /// this one.
@@ -110,7 +110,7 @@ pub(crate) struct Git {
     stop: StopSignal,
     protocols: &'static str,
     config_file: PathBuf,
-    /// What calls that talk to a remote are told beyond [`CONFIG`].
+    /// The configuration of calls to a remote, beyond [`CONFIG`].
     of_remotes: Vec<(String, String)>,
     /// What no answer may show.
     secrets: Vec<String>,
@@ -279,14 +279,14 @@ impl Git {
     }
 }
 
-/// Who commits.
+/// The committer.
 const AUTHOR_NAME: &str = "Agent Work Order Service";
 const AUTHOR_EMAIL: &str = "awo@localhost";
 
 /// The text without any of the secrets.
 pub(crate) fn without(secrets: &[String], text: String) -> String {
-    let told = secrets.iter().filter(|secret| !secret.is_empty());
-    told.fold(text, |text, secret| text.replace(secret.as_str(), "***"))
+    let known = secrets.iter().filter(|secret| !secret.is_empty());
+    known.fold(text, |text, secret| text.replace(secret.as_str(), "***"))
 }
 
 async fn converse(
@@ -300,7 +300,7 @@ async fn converse(
     let stderr = child.stderr.take();
     let write = async {
         if let (Some(mut stdin), Some(input)) = (stdin, input) {
-            // A git that does not read to the end says why itself.
+            // A git that does not read to the end reports why itself.
             let _ = stdin.write_all(&input).await;
         }
     };

@@ -41,7 +41,7 @@ impl PutAside {
         while let Some(folder) = folders.pop() {
             let listing = match fs::read_dir(&folder) {
                 Ok(listing) => listing,
-                // Git will say which folder it cannot read.
+                // Git will name the folder that it cannot read.
                 Err(why) if why.kind() == io::ErrorKind::PermissionDenied => continue,
                 Err(why) => return Err(why),
             };

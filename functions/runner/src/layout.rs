@@ -11,7 +11,7 @@ use awo_domain::{OrgId, RunId, VerificationId};
 
 use crate::agent_user::AgentUser;
 
-/// Others may pass through, but not look around.
+/// Others may pass through, but not list it.
 const PASSABLE: u32 = 0o711;
 /// For the owner alone.
 const PRIVATE: u32 = 0o700;
@@ -139,7 +139,7 @@ impl Layout {
         give(path, self.user)
     }
 
-    /// Gives a whole tree to the agent's user. Nobody may be changing it meanwhile.
+    /// Gives a whole tree to the agent's user. Nothing may be changing it meanwhile.
     pub(crate) fn give_tree(&self, path: &Path) -> io::Result<()> {
         if self.user.is_none() {
             return Ok(());

@@ -16,8 +16,8 @@ pub(crate) fn limits(of: &ExecutionLimits, places: &[&Path]) -> Limits {
     }
 }
 
-/// What is said of a breach, with the key that grants more.
-pub(crate) fn told(breach: Breach) -> String {
+/// The description of a breach, with the key that grants more.
+pub(crate) fn description(breach: Breach) -> String {
     let Breach {
         limit,
         granted,

@@ -23,12 +23,12 @@ const PART_OF_AGE: u32 = 40;
 const MAX_EVENTS: u32 = 400;
 /// Most text of an event, in bytes.
 const MAX_TEXT_BYTES: usize = 8_192;
-/// Longest line that is told, in bytes; a record of a driver may hold a whole file.
+/// Longest line that is reported, in bytes; a record of a driver may hold a whole file.
 const MAX_LINE_BYTES: usize = 262_144;
 /// Ends the last event of a run that has no more of them.
 const NO_MORE: &str = "[further output is not shown here; the log of the iteration has its end]\n";
 
-/// What tells, for a whole run.
+/// The reporter of output, for a whole run.
 pub(crate) struct LiveOutput {
     reporter: Reporter,
     began: Instant,
@@ -44,12 +44,12 @@ impl LiveOutput {
         }
     }
 
-    /// Tells what is heard while `work` goes on. What has not been told when it ends still is, if
-    /// anything was: who is done at once has a log.
+    /// Reports the buffered output while `work` goes on. The rest is reported at its end, if
+    /// there was a report before: an agent that ends at once has a log.
     pub(crate) async fn of<T>(
         &self,
         iteration: u32,
-        heard: &Heard,
+        buffer: &OutputBuffer,
         work: impl Future<Output = T>,
     ) -> T {
         let before = self.events.load(Ordering::Relaxed);
@@ -58,16 +58,16 @@ impl LiveOutput {
             let pause = MIN_PAUSE.max(self.began.elapsed() / PART_OF_AGE);
             match timeout(pause, &mut work).await {
                 Ok(done) => break done,
-                Err(_) => self.tell(iteration, heard.take(false)),
+                Err(_) => self.report(iteration, buffer.take(false)),
             }
         };
         if self.events.load(Ordering::Relaxed) > before {
-            self.tell(iteration, heard.take(true));
+            self.report(iteration, buffer.take(true));
         }
         done
     }
 
-    fn tell(&self, iteration: u32, (mut text, left_out_bytes): (String, u64)) {
+    fn report(&self, iteration: u32, (mut text, left_out_bytes): (String, u64)) {
         if text.is_empty() {
             return;
         }
@@ -94,12 +94,12 @@ pub(crate) enum Stream {
 /// The words of a line that an agent of a type has written; nothing if viewers see none of it.
 type Words = fn(AgentType, &[u8]) -> Option<String>;
 
-/// What an attempt writes, in words, until it is told.
+/// An attempt's output, in words, until it is reported.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct OutputBuffer {
     kind: AgentType,
     words: Words,
-    /// Not told.
+    /// Never reported.
     secret: Option<String>,
     state: Mutex<State>,
 }
@@ -120,10 +120,10 @@ struct Line {
     over: u64,
 }
 
-impl Heard {
+impl OutputBuffer {
     /// Nothing yet, of an agent of that type.
-    pub(crate) fn new(kind: AgentType, words: Words, secret: Option<String>) -> Heard {
-        Heard {
+    pub(crate) fn new(kind: AgentType, words: Words, secret: Option<String>) -> OutputBuffer {
+        OutputBuffer {
             kind,
             words,
             secret,
@@ -147,7 +147,7 @@ impl Heard {
         }
     }
 
-    /// What there is to tell, and how many bytes before it were left out; with `rest` also of lines
+    /// The text to report, and the number of bytes before it that were left out; with `rest` also of lines
     /// that have no end yet.
     fn take(&self, rest: bool) -> (String, u64) {
         let state = &mut *self.state();
@@ -197,49 +197,53 @@ impl Heard {
 mod tests {
     use super::*;
 
-    fn heard(kind: AgentType) -> Heard {
-        Heard::new(kind, crate::agent::said, Some("awo-run-secret".to_owned()))
+    fn buffer(kind: AgentType) -> OutputBuffer {
+        OutputBuffer::new(
+            kind,
+            crate::agent::viewer_text,
+            Some("awo-run-secret".to_owned()),
+        )
     }
 
     #[test]
-    fn lines_are_told_whole_and_streams_do_not_mix() {
-        let heard = heard(AgentType::Command);
-        heard.append(Stream::Stdout, b"one\nha");
-        heard.append(Stream::Stderr, b"\x1b[31merror\x1b[0m\n");
-        heard.append(Stream::Stdout, "lf key=awo-run-secret ü".as_bytes());
-        assert_eq!(heard.take(false), ("one\nerror\n".to_owned(), 0));
-        assert_eq!(heard.take(false), (String::new(), 0));
-        assert_eq!(heard.take(true).0, "half key=[key] ü\n");
+    fn lines_are_reported_whole_and_streams_do_not_mix() {
+        let buffer = buffer(AgentType::Command);
+        buffer.append(Stream::Stdout, b"one\nha");
+        buffer.append(Stream::Stderr, b"\x1b[31merror\x1b[0m\n");
+        buffer.append(Stream::Stdout, "lf key=awo-run-secret ü".as_bytes());
+        assert_eq!(buffer.take(false), ("one\nerror\n".to_owned(), 0));
+        assert_eq!(buffer.take(false), (String::new(), 0));
+        assert_eq!(buffer.take(true).0, "half key=[key] ü\n");
     }
 
     #[test]
     fn what_comes_too_fast_is_left_out_and_counted() {
-        let heard = heard(AgentType::Command);
+        let buffer = buffer(AgentType::Command);
         let line = format!("{}\n", "ü".repeat(100));
         for _ in 0..1_000 {
-            heard.append(Stream::Stdout, line.as_bytes());
+            buffer.append(Stream::Stdout, line.as_bytes());
         }
-        let (text, left_out) = heard.take(false);
+        let (text, left_out) = buffer.take(false);
         assert!(text.len() <= MAX_TEXT_BYTES && text.ends_with("ü\n"));
         assert_eq!(text.len() as u64 + left_out, 1_000 * line.len() as u64);
         let long = vec![b'x'; MAX_LINE_BYTES + 1];
-        heard.append(Stream::Stdout, &long);
-        heard.append(Stream::Stdout, b"\nshort\n");
+        buffer.append(Stream::Stdout, &long);
+        buffer.append(Stream::Stdout, b"\nshort\n");
         assert_eq!(
-            heard.take(false),
+            buffer.take(false),
             ("short\n".to_owned(), MAX_LINE_BYTES as u64 + 1)
         );
     }
 
     #[test]
-    fn a_driver_is_told_in_words() {
-        let heard = heard(AgentType::Codex);
-        heard.append(
+    fn a_driver_is_reported_in_words() {
+        let buffer = buffer(AgentType::Codex);
+        buffer.append(
             Stream::Stdout,
             br#"{"type":"turn.started"}
 {"type":"item.completed","item":{"type":"agent_message","text":"Done."}}
 "#,
         );
-        assert_eq!(heard.take(false).0, "Done.\n");
+        assert_eq!(buffer.take(false).0, "Done.\n");
     }
 }

@@ -99,20 +99,20 @@ where
         .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
-    // Whoever hangs up in mid-sentence harms nobody but itself.
+    // A client that hangs up early harms only itself.
     let _ = connection.await;
 }
 
 /// What comes through a channel, as a body.
-pub(crate) struct Piped<E>(mpsc::Receiver<Result<Bytes, E>>);
+pub(crate) struct PipedBody<E>(mpsc::Receiver<Result<Bytes, E>>);
 
-impl<E> Piped<E> {
-    pub(crate) fn new(pieces: mpsc::Receiver<Result<Bytes, E>>) -> Piped<E> {
-        Piped(pieces)
+impl<E> PipedBody<E> {
+    pub(crate) fn new(pieces: mpsc::Receiver<Result<Bytes, E>>) -> PipedBody<E> {
+        PipedBody(pieces)
     }
 }
 
-impl<E> Body for Piped<E> {
+impl<E> Body for PipedBody<E> {
     type Data = Bytes;
     type Error = E;
 

@@ -31,7 +31,7 @@ use crate::plan::Plan;
 use crate::registries::Registries;
 use crate::safe_files;
 use crate::settings::Settings;
-use crate::stop::{self, STOP_SLACK, StopReason, StopSignal, StopSwitch, Stopped};
+use crate::stop::{self, STOP_SLACK, StopOutcome, StopReason, StopSignal, StopSwitch};
 use crate::stop_listener::{ASK_LIMIT, TerminationSignal};
 use crate::verify::{Subject, Verification, error, not_judged};
 use crate::work_dir::{NOT_INSIDE, WorkDir};
@@ -42,7 +42,7 @@ const REPORT_LIMIT: Duration = Duration::from_secs(20);
 
 /// The check that stands for the environment's setup.
 const SETUP: &str = "environment";
-/// What a path is told that begins with a run and leads elsewhere.
+/// The error of a path that begins with a run and leads elsewhere.
 const ELSEWHERE: &str = "must stay in the folder of the run that it names, whose environment the \
     verification happens in";
 
@@ -69,7 +69,7 @@ pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode
     let ended = tokio::select! {
         ended = work => ended,
         never = obey(&mut termination, &switch) => match never {},
-        // What is still alive then is killed by whoever called this.
+        // The caller kills what is still alive then.
         () = stop.overdue(STOP_SLACK) => Err(NotDone::Stopped),
     };
     match ended {
@@ -90,13 +90,13 @@ enum NotDone {
     Broken(String),
 }
 
-impl From<Stopped> for NotDone {
-    fn from(_: Stopped) -> NotDone {
+impl From<StopOutcome> for NotDone {
+    fn from(_: StopOutcome) -> NotDone {
         NotDone::Stopped
     }
 }
 
-/// Stops everything once the task is told to stop: nobody wants to hear of it any more.
+/// Stops everything once the task is asked to stop: its report is no longer needed.
 async fn obey(termination: &mut TerminationSignal, switch: &StopSwitch) -> Infallible {
     termination.received().await;
     switch.stop(StopReason::Terminated);
@@ -109,14 +109,14 @@ async fn work(
     client: &VerificationClient,
     stop: &StopSignal,
 ) -> Result<(), NotDone> {
-    let tell = async |report| {
-        let told = client.report(&report, REPORT_LIMIT).await;
-        told.map_err(NotDone::Unheard)
+    let send = async |report| {
+        let reported = client.report(&report, REPORT_LIMIT).await;
+        reported.map_err(NotDone::Unheard)
     };
     restore(settings, spec).await?;
     let refused = |Wrong { file, message }| {
         let message = last_bytes(&message, MAX_REFUSAL_BYTES);
-        tell(VerificationReport::Refused { file, message })
+        send(VerificationReport::Refused { file, message })
     };
     let dir = match look_at(settings, spec) {
         Ok(dir) => dir,
@@ -155,7 +155,7 @@ async fn work(
             return refused(Wrong::work_dir(message)).await;
         }
     };
-    tell(VerificationReport::Begun {}).await?;
+    send(VerificationReport::Begun {}).await?;
     let subject = subject(spec, dir.path(), &room).map_err(broken)?;
     let inside = Inside {
         spec,
@@ -171,16 +171,18 @@ async fn work(
     );
     // Who hears of the result finds nothing of ours beside the workspace.
     drop(room);
-    tell(VerificationReport::Finished { result }).await
+    send(VerificationReport::Finished { result }).await
 }
 
 /// Brings the workspace here that the path leads into, where tasks have no disk in common.
 async fn restore(settings: &Settings, spec: &VerificationSpec) -> Result<(), NotDone> {
-    let Some(kept) = WorkspaceArchive::of(settings) else {
+    let Some(archive) = WorkspaceArchive::of(settings) else {
         return Ok(());
     };
-    kept.sweep();
-    let restored = kept.restore(&spec.org_id, Path::new(&spec.work_dir)).await;
+    archive.sweep();
+    let restored = archive
+        .restore(&spec.org_id, Path::new(&spec.work_dir))
+        .await;
     restored.map_err(|why| NotDone::Broken(format!("the workspace was not unpacked: {why}")))
 }
 
@@ -200,7 +202,7 @@ impl Inside<'_> {
         plan: &Plan,
         subject: &Subject,
         dir: WorkDir,
-    ) -> Result<CombinedResult, Stopped> {
+    ) -> Result<CombinedResult, StopOutcome> {
         let (began, since) = (Instant::now(), SystemTime::now());
         let plugins = &self.spec.plugins;
         let checkout = dir.checkout();
@@ -307,7 +309,7 @@ fn subject(spec: &VerificationSpec, dir: PathBuf, room: &Room) -> std::io::Resul
         write_anew(&file, text.as_bytes()).map(|()| file)
     });
     let only: Option<HashSet<PathBuf>> = spec.modified_files.as_ref().map(|files| {
-        // They were read so before; whoever sent this spec is not trusted with paths.
+        // They were checked before; the sender of this spec is not trusted with paths.
         let inside = files
             .iter()
             .filter_map(|file| check_modified_file(file).ok());

@@ -41,5 +41,5 @@ pub(crate) enum Message {
 /// The end of the run, and who waits until it is kept.
 pub(crate) struct Finishing {
     pub(crate) ending: Box<Ending>,
-    pub(crate) kept: oneshot::Sender<Result<(), NotFinished>>,
+    pub(crate) stored: oneshot::Sender<Result<(), NotFinished>>,
 }

@@ -13,7 +13,7 @@ use awo_domain::usage::{ModelUsage, PricedUsage, sum_by_model};
 use awo_pricing::Prices;
 
 /// Bytes of a request that make one token, roughly. It is for what is under way alone; what is
-/// counted in the end is what the provider says.
+/// counted in the end is the provider's number.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// What a run may use.
@@ -27,7 +27,7 @@ pub(crate) struct Budget {
     pub(crate) began: Instant,
 }
 
-/// The meter of a run, for all who look at it.
+/// The meter of a run, shared by its readers.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedMeter(Arc<Mutex<Meter>>);
 
@@ -51,8 +51,8 @@ pub(crate) struct Meter {
     before: Vec<PricedUsage>,
     /// What was used in it.
     now: Vec<PricedUsage>,
-    /// What its agent says that it has used; it counts as long as nothing was counted.
-    told: Vec<PricedUsage>,
+    /// The usage that its agent reports; it counts as long as nothing was counted.
+    reported_usage: Vec<PricedUsage>,
     /// What its calls under way will take at least.
     under_way: Vec<PricedUsage>,
     /// Why a call was refused, if one was.
@@ -69,7 +69,7 @@ impl Meter {
             max_tokens: None,
             before: Vec::new(),
             now: Vec::new(),
-            told: Vec::new(),
+            reported_usage: Vec::new(),
             under_way: Vec::new(),
             refused: None,
             free: Duration::ZERO,
@@ -102,7 +102,7 @@ impl Meter {
         self.before = before.to_vec();
         self.max_tokens = max_tokens;
         self.now.clear();
-        self.told.clear();
+        self.reported_usage.clear();
         self.refused = None;
     }
 
@@ -111,9 +111,9 @@ impl Meter {
         self.before = before.to_vec();
     }
 
-    /// What the agent at work says that it has used.
-    pub(crate) fn tell(&mut self, usage: Vec<ModelUsage>, at: Timestamp) {
-        self.told = self.price(usage, at);
+    /// Records the usage that the agent at work reports.
+    pub(crate) fn report(&mut self, usage: Vec<ModelUsage>, at: Timestamp) {
+        self.reported_usage = self.price(usage, at);
     }
 
     /// What a process reports of itself, with its price.
@@ -123,7 +123,7 @@ impl Meter {
 
     /// What the attempt has used, and why a call of it was refused, if one was.
     pub(crate) fn end(&mut self) -> (Vec<PricedUsage>, Option<String>) {
-        self.told.clear();
+        self.reported_usage.clear();
         (std::mem::take(&mut self.now), self.refused.take())
     }
 
@@ -223,7 +223,7 @@ impl Meter {
 
     fn used(&self) -> impl Iterator<Item = &PricedUsage> {
         let now = if self.now.is_empty() {
-            &self.told
+            &self.reported_usage
         } else {
             &self.now
         };

@@ -25,7 +25,7 @@ impl Tail {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         self.bytes.extend_from_slice(bytes);
-        // Cut at twice the size only, so that each byte is moved once at most.
+        // Cut at twice the size only, so that each byte is copied once at most.
         if self.bytes.len() > 2 * self.keep {
             self.bytes.drain(..self.bytes.len() - self.keep);
         }
@@ -36,7 +36,7 @@ impl Tail {
         &self.bytes[self.bytes.len().saturating_sub(self.keep)..]
     }
 
-    /// True if there was more than is kept.
+    /// True if there was more than is stored.
     pub(crate) fn was_cut(&self) -> bool {
         self.total > self.keep as u64
     }
@@ -49,7 +49,7 @@ impl Tail {
     /// The last bytes as valid UTF-8 of at most as many bytes; what was not is replaced.
     pub(crate) fn utf8(&self) -> String {
         let bytes = self.bytes();
-        // A character that was cut in two is no fault of whoever wrote it.
+        // A character that was cut in two is no fault of its writer.
         let torn = bytes
             .iter()
             .take(MAX_TORN_BYTES)
@@ -83,7 +83,7 @@ pub(crate) fn printable(text: &str) -> String {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         if c == '\u{1b}' && chars.peek() == Some(&'[') {
-            // A sequence goes up to its first letter; what it said is lost on purpose.
+            // A sequence goes up to its first letter; its content is dropped on purpose.
             chars.next();
             while chars.next().is_some_and(|c| !c.is_ascii_alphabetic()) {}
         } else if c == '\n' || c == '\t' || !c.is_control() {
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_end_is_kept_and_it_is_said_that_it_was_cut() {
+    fn only_the_end_is_stored_and_a_cut_is_marked() {
         let mut tail = Tail::new(4);
         for piece in ["abc", "defghijklm", "no", ""] {
             tail.push(piece.as_bytes());

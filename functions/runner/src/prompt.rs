@@ -23,7 +23,7 @@ pub(crate) fn text(request: &AgentRequest) -> String {
     let last = request.max_iterations;
     // Writing to a string cannot fail.
     let _ = match before {
-        0 => text.write_str("\nBefore anything is changed, the repository's own checks say:\n"),
+        0 => text.write_str("\nBefore anything is changed, the repository's own checks report:\n"),
         before => write!(
             text,
             "\nThis is iteration {} of at most {last}. After iteration {before} the task is not \

@@ -19,7 +19,7 @@ use crate::proxy::CredentialIssuer;
 use crate::stop::{StopSignal, StopSwitch};
 
 /// Events that may wait between the run and the reporter: more than any run has, so that a run
-/// goes on while nobody answers.
+/// goes on without an answer.
 const MAX_WAITING: usize = 2_048;
 
 /// Hands things over.
@@ -59,7 +59,7 @@ impl Reporter {
 
     /// Reports what happened, in the background.
     pub(crate) async fn event(&self, event: RunnerEvent) {
-        // The event sender closes early only when the run is fenced, and then nobody listens.
+        // The event sender closes early only when the run is fenced, and then no receiver is left.
         let event = self.masks.all_texts(event);
         let _ = self.event_sender.send(Message::Event(now(), event)).await;
     }
@@ -70,15 +70,15 @@ impl Reporter {
         let _ = self.event_sender.try_send(Message::Event(now(), event));
     }
 
-    /// Reports the start of an iteration, and waits until that is kept, at most for `limit`: what
-    /// the iteration goes by, if that was said.
+    /// Reports the start of an iteration, and waits until that is stored, at most for `limit`: the
+    /// iteration's effective configuration, if the answer has it.
     pub(crate) async fn begin(&self, iteration: u32, limit: Duration) -> Option<Configuration> {
         let (beginning, begun) = oneshot::channel();
         let message = Message::Begin(now(), iteration, beginning);
-        // As with any event, an event sender that is closed has nobody who listens.
+        // As with any event, an event sender that is closed has no receiver.
         self.event_sender.send(message).await.ok()?;
         match timeout(limit, begun).await {
-            Ok(said) => said.ok()?.map(|configuration| *configuration),
+            Ok(reported) => reported.ok()?.map(|configuration| *configuration),
             Err(_) => {
                 tracing::warn!(
                     event = "profile_unknown",
@@ -100,7 +100,7 @@ impl Reporter {
         let _ = self.event_sender.send(Message::Diff(diff)).await;
     }
 
-    /// Asks for children, once. The start of the iteration that asks is kept, and the answer is the
+    /// Asks for children, once. The start of the iteration that asks is stored, and the answer is the
     /// run's to wait for, so it does not go through the event sender.
     pub(crate) async fn ask_for_children(
         &self,
@@ -119,19 +119,19 @@ impl Reporter {
         CredentialIssuer::new(self.client.clone(), self.control.clone())
     }
 
-    /// Sends what is left and the outcome, and waits until it is kept, at most for `limit`.
+    /// Sends the rest and the outcome, and waits until it is stored, at most for `limit`.
     pub(crate) async fn finish(&self, ending: Ending, limit: Duration) -> Result<(), NotFinished> {
-        let (kept, is_kept) = oneshot::channel();
+        let (stored, is_stored) = oneshot::channel();
         let ending = Ending {
             outcome: self.masks.all_texts(ending.outcome),
             ..ending
         };
         let ending = Box::new(ending);
-        let message = Message::Finish(Finishing { ending, kept });
+        let message = Message::Finish(Finishing { ending, stored });
         if self.event_sender.send(message).await.is_err() {
             return Err(NotFinished::Fenced);
         }
-        match timeout(limit, is_kept).await {
+        match timeout(limit, is_stored).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(NotFinished::Fenced),
             Err(_) => Err(NotFinished::TimedOut),

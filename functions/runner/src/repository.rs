@@ -31,7 +31,7 @@ pub(crate) use merging::{Conflict, Merge};
 /// Commits of history that the clone has.
 const DEPTH: &str = "--depth=50";
 
-/// Longest time that a diff takes for people to look at.
+/// Longest time for a diff that people read.
 const DIFF_LIMIT: Duration = Duration::from_secs(30);
 
 /// Where a run starts from.
@@ -156,7 +156,7 @@ impl Repository {
     }
 
     async fn commit_visible(&self, message: &str) -> Result<Option<Commit>, GitError> {
-        // A call that was killed leaves its lock; nobody else is at work here.
+        // A call that was killed leaves its lock; no other process is at work here.
         let _ = fs::remove_file(self.dir.join("index.lock"));
         let add = self.in_workspace(Call::new(["add", "--all"]));
         self.git.call(add).await?;
@@ -164,17 +164,17 @@ impl Repository {
         let mut commit = self.in_workspace(Call::new(args));
         commit.input = Some(message.as_bytes().to_vec());
         let answer = self.git.answer(commit).await?;
-        let said = String::from_utf8_lossy(&answer.stdout);
+        let reported = String::from_utf8_lossy(&answer.stdout);
         if answer.success {
-            return match read_commit(&said) {
+            return match read_commit(&reported) {
                 Some(commit) => Ok(Some(commit)),
-                None => Err(GitError::Failed(format!("git commit said: {said}"))),
+                None => Err(GitError::Failed(format!("git commit printed: {reported}"))),
             };
         }
-        if said.contains("nothing to commit") || said.contains("nothing added to commit") {
+        if reported.contains("nothing to commit") || reported.contains("nothing added to commit") {
             return Ok(None);
         }
-        Err(GitError::Failed(format!("{said}{}", answer.stderr)))
+        Err(GitError::Failed(format!("{reported}{}", answer.stderr)))
     }
 
     /// Each file of a commit with its mode, its hash and its path, as `ls-tree -r -z` lists them.
@@ -192,7 +192,7 @@ impl Repository {
     }
 
     /// The unified diff of two commits: its first bytes, at most `most`, and how many there are.
-    /// No program of the repository's choice takes part, whatever its attributes say.
+    /// No program of the repository's choice takes part, whatever its attributes.
     pub(crate) async fn diff(
         &self,
         from: &str,
@@ -248,7 +248,7 @@ impl Repository {
         self.git.call(call).await.map(drop)
     }
 
-    /// Files of `dir` that are not what its index says: changed ones, those that are gone, and
+    /// Files of `dir` that differ from its index: changed ones, those that are gone, and
     /// those that git neither knows nor ignores.
     pub(crate) async fn differing(
         &self,
@@ -256,7 +256,7 @@ impl Repository {
         index: &Path,
         limit: Duration,
     ) -> Result<Vec<PathBuf>, GitError> {
-        // Its owner was changed, and with it the time that git would look at.
+        // Its owner was changed, and with it the time that git would compare.
         let by_content = [
             "-c",
             "core.checkStat=minimal",
@@ -281,7 +281,7 @@ impl Repository {
             .collect())
     }
 
-    /// Pushes a commit as a branch; the answer says what became of it.
+    /// Pushes a commit as a branch; the answer is the outcome.
     pub(crate) async fn push(
         &self,
         source: &GitSource,
@@ -331,13 +331,13 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// `[detached HEAD <hash>] subject`, and further down ` 2 files changed, …`.
-fn read_commit(said: &str) -> Option<Commit> {
-    let (head, _) = said.strip_prefix('[')?.split_once(']')?;
+fn read_commit(reported: &str) -> Option<Commit> {
+    let (head, _) = reported.strip_prefix('[')?.split_once(']')?;
     let hash = head
         .rsplit(' ')
         .next()
         .filter(|hash| branches::is_hash(hash))?;
-    let counted = said.lines().skip(1).find_map(|line| {
+    let counted = reported.lines().skip(1).find_map(|line| {
         let line = line.strip_prefix(' ')?;
         let (count, rest) = line.split_once(' ')?;
         rest.starts_with("file").then(|| count.parse().ok())?
@@ -372,8 +372,9 @@ mod tests {
     #[test]
     fn a_commit_is_read_from_what_git_says_and_not_from_its_subject() {
         let hash = "484329a8f572a532ada9d356f32b637f3f02ce25";
-        let said = format!("[detached HEAD {hash}] x ] [y\n 12 files changed, 1 insertion(+)\n");
-        let commit = read_commit(&said).unwrap();
+        let reported =
+            format!("[detached HEAD {hash}] x ] [y\n 12 files changed, 1 insertion(+)\n");
+        let commit = read_commit(&reported).unwrap();
         assert_eq!((commit.hash.as_str(), commit.files_changed), (hash, 12));
         assert!(read_commit("[detached HEAD abc] x").is_none());
     }

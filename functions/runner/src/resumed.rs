@@ -12,7 +12,7 @@ use crate::git::GitError;
 use crate::repository::Repository;
 use crate::workspace::NoWorkspace;
 
-/// Where the run's own branch is kept.
+/// The folder of the run's own branch.
 const OWN: &str = "refs/awo/run";
 
 /// What a child's commit is called in the runner's repository and in the agent's copy, without

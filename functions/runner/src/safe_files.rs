@@ -31,7 +31,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Unreadable> {
 }
 
 /// Reads the plain file `relative` below `root`, of which any part may be a link. The kernel
-/// follows links and keeps to the folder in one step, so it does not matter who moves what
+/// follows links and keeps to the folder in one step, so it does not matter which process moves what
 /// meanwhile.
 pub(crate) fn read_within(
     root: &Path,
@@ -94,7 +94,7 @@ fn read_file(file: File, limit: u64) -> Result<Vec<u8>, Unreadable> {
         return Err(Unreadable::TooLarge(limit));
     }
     let mut bytes = Vec::new();
-    // The file may grow while it is read, though nobody should be alive to do so.
+    // The file may grow while it is read, though no process should be alive to do so.
     file.take(limit + 1)
         .read_to_end(&mut bytes)
         .map_err(Unreadable::Io)?;

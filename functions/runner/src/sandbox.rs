@@ -119,7 +119,7 @@ fn tool_chain(dir: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// True for the home of whoever runs the service, which a task is not told by a variable, and for
+/// True for the home of the service's user, which no variable gives to a task, and for
 /// those of others.
 fn is_home(dir: &Path) -> bool {
     let own = User::from_uid(geteuid()).ok().flatten();

@@ -18,9 +18,9 @@ use crate::manual;
 use crate::masks::Masks;
 use crate::messages::{Ending, NotFinished};
 use crate::reporter::Reporter;
-use crate::run_loop::{self, Halted, Progress};
+use crate::run_loop::{self, LoopEnd, Progress};
 use crate::settings::{Settings, Task};
-use crate::stop::{self, STOP_SLACK, StopReason, StopSignal, Stopped};
+use crate::stop::{self, STOP_SLACK, StopOutcome, StopReason, StopSignal};
 use crate::stop_listener::{ASK_LIMIT, TerminationSignal, listen};
 use crate::workspace_archive::WorkspaceArchive;
 
@@ -59,15 +59,15 @@ Exit codes:
 supervise: runs a command and kills everything that is left of it when it is over.
 inspect: answers the verification's questions of FILE about the current folder, with MIB of memory.";
 
-/// How long the last report of a run is tried that came to its own end.
+/// How long the last report of a run is tried that reached its own end.
 const FINISH_LIMIT: Duration = Duration::from_secs(300);
 const _: () = assert!(FINISH_LIMIT.as_secs() > 2 * OUTAGE.as_secs());
 /// How long it is tried when the run is to stop.
 const STOPPED_FINISH_LIMIT: Duration = Duration::from_secs(15);
-/// How long the workspace of a run that came to its own end is packed before that is told, so that
-/// who hears of the end can verify it.
+/// How long the workspace of a run that reached its own end is packed before the end is reported, so that
+/// a client that learns of the end can verify it.
 const KEEP_LIMIT: Duration = Duration::from_secs(120);
-/// How long it is packed when the run was to stop, which has been told then.
+/// How long it is packed when the run was to stop, which has been reported then.
 const STOPPED_KEEP_LIMIT: Duration = Duration::from_secs(10);
 /// How long work on folders in the background is awaited.
 const SWEEP_LIMIT: Duration = Duration::from_secs(5);
@@ -147,7 +147,7 @@ async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, 
     let claim = control.spawn(async move { ControlClient::claim(&of_claim, &claimed_run).await });
     let claimed = tokio::select! {
         claimed = claim => claimed.unwrap_or_else(|why| Err(NotClaimed::Failed(why.to_string()))),
-        // Without a token nobody can be asked; a claim that is under way may still bring one.
+        // Without a token no call is possible; a claim that is under way may still bring one.
         () = termination.long_since_received(ASK_LIMIT) => return (ExitCode::from(EXIT_TERMINATED), None),
     };
     let (client, spec) = match claimed {
@@ -159,8 +159,8 @@ async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, 
         Err(NotClaimed::Failed(why)) => return (refuse(&why), None),
     };
     tracing::info!(event = "claimed", run_id = %spec.run_id, claim_ms = ms(began), "the run is claimed");
-    if let Some(kept) = WorkspaceArchive::of(settings) {
-        kept.sweep();
+    if let Some(archive) = WorkspaceArchive::of(settings) {
+        archive.sweep();
     }
     let (switch, stop) = stop::channel();
     let values = spec.environment.as_ref().map(RunEnvironment::values);
@@ -186,7 +186,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Stop requests are heard until the run has come to an end.
+    /// Stop requests are read until the run has ended.
     async fn work(
         &self,
         mut termination: TerminationSignal,
@@ -198,12 +198,12 @@ impl Session<'_> {
                 self.settings, self.spec, &self.reporter, &self.stop, &mut progress,
             ) => halted,
             // What is still alive then is killed below.
-            () = self.stop.overdue(STOP_SLACK) => Halted::Stopped(Stopped { forced: true }),
+            () = self.stop.overdue(STOP_SLACK) => LoopEnd::Stopped(StopOutcome { forced: true }),
         };
         drop(listening);
         match (halted, self.stop.reason()) {
-            (Halted::Ended(outcome), _) => {
-                // Who wants to stop the run now does not wait for it.
+            (LoopEnd::Ended(outcome), _) => {
+                // A stop now does not wait for it.
                 tokio::select! {
                     () = self.keep(&progress, KEEP_LIMIT) => {}
                     () = termination.received() => {}
@@ -211,17 +211,17 @@ impl Session<'_> {
                 let code = self.ended(outcome, &progress, termination).await;
                 (code, progress.into_layout())
             }
-            (Halted::Stopped(stopped), Some(StopReason::Requested(stop_request))) => {
+            (LoopEnd::Stopped(stopped), Some(StopReason::Requested(stop_request))) => {
                 let code = self.stopped(stopped, stop_request, &progress).await;
                 self.keep(&progress, STOPPED_KEEP_LIMIT).await;
                 (code, progress.into_layout())
             }
-            (Halted::Stopped(_), Some(StopReason::Fenced)) => (ExitCode::from(EXIT_FENCED), None),
-            (Halted::Stopped(_), _) => (ExitCode::from(EXIT_TERMINATED), None),
+            (LoopEnd::Stopped(_), Some(StopReason::Fenced)) => (ExitCode::from(EXIT_FENCED), None),
+            (LoopEnd::Stopped(_), _) => (ExitCode::from(EXIT_TERMINATED), None),
         }
     }
 
-    /// The run came to its own end. If somebody wants to stop it now, the service says who was
+    /// The run reached its own end. If a client stops it now, the service decides which was
     /// first.
     async fn ended(
         &self,
@@ -252,12 +252,12 @@ impl Session<'_> {
 
     /// Keeps the workspace for other tasks. A run does not fail because that did.
     async fn keep(&self, progress: &Progress, limit: Duration) {
-        let (Some(kept), Some(workspace)) =
+        let (Some(archive), Some(workspace)) =
             (WorkspaceArchive::of(self.settings), progress.workspace())
         else {
             return;
         };
-        match kept.keep(&self.spec.run_id, &workspace, limit).await {
+        match archive.keep(&self.spec.run_id, &workspace, limit).await {
             Ok(bytes) => tracing::info!(
                 event = "workspace_archived",
                 bytes,
@@ -272,7 +272,7 @@ impl Session<'_> {
     /// A client requested the end. It is reported once nothing is alive.
     async fn stopped(
         &self,
-        stopped: Stopped,
+        stopped: StopOutcome,
         stop_request: StopRequest,
         progress: &Progress,
     ) -> ExitCode {

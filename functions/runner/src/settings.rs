@@ -85,7 +85,7 @@ pub(crate) struct Settings {
     pub(crate) plain_http: bool,
     pub(crate) nonce: Nonce,
     pub(crate) workspace_root: PathBuf,
-    /// Where workspaces of ended runs are kept for other tasks.
+    /// The folder of archived workspaces of ended runs, for other tasks.
     pub(crate) shared_root: Option<PathBuf>,
     /// Absent: agents run as the runner's own user.
     pub(crate) agent_user: Option<AgentUser>,
@@ -254,16 +254,16 @@ mod tests {
     }
 
     #[test]
-    fn the_task_is_told_what_the_runner_reads_and_nothing_else() {
+    fn the_task_has_the_variables_that_the_runner_reads_and_no_others() {
         let template = include_str!("../../../template.yaml");
         let template: serde_norway::Value = serde_norway::from_str(template).unwrap();
         let task = under(&template["Resources"]["RunnerTask"], "Properties").unwrap();
         let container = &task["ContainerDefinitions"][0];
-        let told = container["Environment"].as_sequence().unwrap().iter();
-        let mut told: Vec<&str> = told.map(|of| of["Name"].as_str().unwrap()).collect();
+        let reported = container["Environment"].as_sequence().unwrap().iter();
+        let mut reported: Vec<&str> = reported.map(|of| of["Name"].as_str().unwrap()).collect();
         // With RunTask comes what is for this task alone.
-        told.push("AWO_NONCE");
-        told.sort_unstable();
+        reported.push("AWO_NONCE");
+        reported.sort_unstable();
 
         let read = std::cell::RefCell::new(std::collections::BTreeSet::new());
         let settings = Settings::read(|name| {
@@ -282,7 +282,7 @@ mod tests {
         for name in ONE_MACHINE {
             assert!(read.remove(name), "{name} is read no more");
         }
-        assert_eq!(read.into_iter().collect::<Vec<_>>(), told);
+        assert_eq!(read.into_iter().collect::<Vec<_>>(), reported);
     }
 
     #[test]

@@ -8,9 +8,9 @@ use awo_domain::RunId;
 use awo_supervisor::Limits;
 
 use crate::contained_process::Variables;
-use crate::contained_process::{AtTimeout, ContainedProcesses, End, Finished, Job};
+use crate::contained_process::{AtTimeout, ContainedProcesses, End, FinishedCommand, Job};
 use crate::output::last_bytes;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 /// How much of a failed command's output an error repeats.
 const OUTPUT_BYTES: usize = 1_200;
@@ -45,7 +45,7 @@ impl Script<'_> {
     pub(crate) async fn run(
         self,
         processes: &ContainedProcesses,
-    ) -> Result<Result<Duration, ScriptFailure>, Stopped> {
+    ) -> Result<Result<Duration, ScriptFailure>, StopOutcome> {
         let argv = ["sh", "-c", self.run].map(OsString::from);
         let own = [("AWO_RUN_ID", self.run_id.as_str().into())];
         let variables = self.variables.iter();
@@ -80,7 +80,7 @@ impl Script<'_> {
 }
 
 /// How a command failed, its text, and the end of its output.
-fn failure(run: &str, finished: &Finished, limit: Duration) -> String {
+fn failure(run: &str, finished: &FinishedCommand, limit: Duration) -> String {
     let what = match &finished.end {
         End::TimedOut => format!("was stopped after {} s, its limit", limit.as_secs()),
         End::Exited(code) => format!("ended with exit code {code}"),

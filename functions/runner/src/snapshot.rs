@@ -18,10 +18,10 @@ const INCOMPRESSIBLE: usize = MAX_DIFF_GZIP_BYTES - 4_096;
 /// If it cannot be compressed.
 pub(crate) fn packed(snapshot: SnapshotDiff, head: &[u8], bytes: u64) -> io::Result<SnapshotDiff> {
     let is_whole = head.len() as u64 == bytes;
-    let kept = if is_whole { head } else { whole_lines(head) };
-    let mut gzip = gzip(kept)?;
+    let stored = if is_whole { head } else { whole_lines(head) };
+    let mut gzip = gzip(stored)?;
     if gzip.len() > MAX_DIFF_GZIP_BYTES {
-        gzip = self::gzip(whole_lines(&kept[..kept.len().min(INCOMPRESSIBLE)]))?;
+        gzip = self::gzip(whole_lines(&stored[..stored.len().min(INCOMPRESSIBLE)]))?;
     }
     Ok(SnapshotDiff {
         diff: STANDARD.encode(gzip),

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 /// From the moment that everything should be killed until the run is given up as it is.
 pub(crate) const STOP_SLACK: Duration = Duration::from_secs(20);
 
-/// From SIGTERM until a tree is killed, where nobody said how long it may take.
+/// From SIGTERM until a tree is killed, without another setting.
 pub(crate) const TERM_GRACE: Duration = Duration::from_secs(5);
 /// From SIGINT to SIGTERM when a run is canceled: Claude Code takes 1.6 s to write what it used.
 const INT_GRACE: Duration = Duration::from_secs(4);
@@ -22,7 +22,7 @@ const MAX_KILL_GRACE_MS: u64 = 30_000;
 /// Why a run must stop before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// The platform ends the task, and no client requested it: the agent is asked first, and nobody
+    /// The platform ends the task, and no client requested it: the agent is asked first, and no client
     /// waits for a last report.
     Terminated,
     /// A client wants the run to stop, and its last report.
@@ -45,12 +45,12 @@ impl StopReason {
 
 /// Work that a stop ended before its own end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Stopped {
+pub(crate) struct StopOutcome {
     /// True if a hostile process had to be killed for it with SIGKILL.
     pub(crate) forced: bool,
 }
 
-/// What a process tree is told, from the mildest to the last.
+/// The signals of a process tree's end, from the mildest to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Interrupt,
@@ -58,7 +58,7 @@ pub(crate) enum Step {
     Kill,
 }
 
-/// When a process tree is told what; SIGINT comes at once, if there is time for it.
+/// The times of a process tree's signals; SIGINT comes at once, if there is time for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timetable {
     terminate_at: Instant,
@@ -227,7 +227,7 @@ impl StopSignal {
         let gone = seen.await.is_err();
         match found {
             Some(found) if !gone => found,
-            // The switch is gone: nobody can stop us any more.
+            // The switch is gone: nothing can stop us any more.
             _ => std::future::pending().await,
         }
     }

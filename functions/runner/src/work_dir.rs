@@ -15,7 +15,7 @@ use awo_domain::{OrgId, RunId};
 
 use crate::safe_files;
 
-/// What every path is told that is not such a folder: no more, since it may be anybody's.
+/// The error of every path that is not such a folder: no more, since it may be another organization's.
 pub(crate) const NOT_INSIDE: &str = "must name an existing folder inside the workspaces of your \
     organization, such as the workDir of a run whose workspace still exists";
 
@@ -38,7 +38,7 @@ impl WorkDir {
     /// Opens `path`, if it lies inside `<root>/<org>`.
     ///
     /// # Errors
-    /// If it does not, or is no folder; nobody is to be told why.
+    /// If it does not, or is no folder; the reason stays private.
     pub(crate) fn open(root: &Path, org: &OrgId, path: &Path) -> io::Result<WorkDir> {
         let org_dir = fs::canonicalize(root)?.join(org.as_str());
         let real = fs::canonicalize(path)?;

@@ -24,13 +24,13 @@ const LIMIT: Duration = Duration::from_secs(3_600);
 /// For the owner alone.
 const PRIVATE: u32 = 0o700;
 
-/// What is verified, and what came of it.
+/// The subject of a verification, and its outcome.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkingCopy {
     /// The plan.
     pub plan: PlanOutline,
-    /// What came of it; absent where only the plan was wanted.
+    /// Its outcome; absent where only the plan was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<CombinedResult>,
     /// True if it passes, and a check of the plan itself ran something that passed.
@@ -202,7 +202,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is for whoever looks after the folder of temporary files.
+        // What cannot be removed is left to the system's cleaning of temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

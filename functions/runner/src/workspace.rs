@@ -19,7 +19,7 @@ use crate::resumed;
 
 /// Longest time that a clone may take.
 pub(crate) const CLONE_LIMIT: Duration = Duration::from_secs(300);
-/// What the agent's copy says beyond the runner's: it has a work tree, a name to commit under,
+/// The configuration of the agent's copy beyond the runner's: it has a work tree, a name to commit under,
 /// and no sign of ours.
 const AGENT_CONFIG: &str = "[core]\n\tbare = false\n[user]\n\tname = Agent\n\
 \temail = agent@localhost\n[remote \"origin\"]\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n";
@@ -34,7 +34,7 @@ pub(crate) enum NoWorkspace {
     Stopped,
 }
 
-/// Checks what the spec says, since nothing did when it was read.
+/// Checks the spec, since it was not checked when it was read.
 pub(crate) fn check_source(spec: &RunSpec) -> Result<(), String> {
     let repository = spec.source.repository.as_str();
     RepositoryUrl::parse(repository, spec.allow_file_repositories)
@@ -138,7 +138,7 @@ fn not_cloned(why: GitError, spec: &RunSpec) -> NoWorkspace {
              the runner and start again",
             limit.as_secs()
         ),
-        GitError::Failed(said) => match clone_fault(&said) {
+        GitError::Failed(reported) => match clone_fault(&reported) {
             Some(CloneFault::NoBranch) => format!(
                 "{url} has no branch {branch}: use an existing branch, or omit it for the default \
                  branch"
@@ -155,7 +155,7 @@ fn not_cloned(why: GitError, spec: &RunSpec) -> NoWorkspace {
                 "{url} asks for authentication, and the organization's credential for its host \
                  is missing or not accepted: have the operator set one"
             ),
-            None => format!("cloning {url} failed: {said}"),
+            None => format!("cloning {url} failed: {reported}"),
         },
     })
 }
@@ -167,16 +167,16 @@ enum CloneFault {
     NeedsCredential,
 }
 
-fn clone_fault(said: &str) -> Option<CloneFault> {
-    let says = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
-    if says(&["Remote branch"]) && says(&["not found"]) {
+fn clone_fault(reported: &str) -> Option<CloneFault> {
+    let has = |parts: &[&str]| parts.iter().any(|part| reported.contains(part));
+    if has(&["Remote branch"]) && has(&["not found"]) {
         Some(CloneFault::NoBranch)
-    } else if is_redirect(said) {
+    } else if is_redirect(reported) {
         Some(CloneFault::Moved)
-    } else if needs_credential(said) {
+    } else if needs_credential(reported) {
         Some(CloneFault::NeedsCredential)
-    } else if says(&["does not appear to be a git repository", "does not exist"])
-        || (says(&["repository '"]) && says(&["not found"]))
+    } else if has(&["does not appear to be a git repository", "does not exist"])
+        || (has(&["repository '"]) && has(&["not found"]))
     {
         Some(CloneFault::NoRepository)
     } else {
@@ -185,12 +185,12 @@ fn clone_fault(said: &str) -> Option<CloneFault> {
 }
 
 /// True if a remote sent git elsewhere, and git did not go.
-pub(crate) fn is_redirect(said: &str) -> bool {
-    said.contains("returned error: 30")
+pub(crate) fn is_redirect(reported: &str) -> bool {
+    reported.contains("returned error: 30")
 }
 
-/// True if a remote wanted to know who asks, or did not like the answer.
-pub(crate) fn needs_credential(said: &str) -> bool {
+/// True if a remote requested credentials, or refused them.
+pub(crate) fn needs_credential(reported: &str) -> bool {
     [
         "could not read Username",
         "could not read Password",
@@ -200,5 +200,5 @@ pub(crate) fn needs_credential(said: &str) -> bool {
         "returned error: 403",
     ]
     .iter()
-    .any(|part| said.contains(part))
+    .any(|part| reported.contains(part))
 }

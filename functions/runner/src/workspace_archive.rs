@@ -22,15 +22,15 @@ use crate::environment::{Archiver, clean_caches};
 use crate::layout::reopen_workspace;
 use crate::settings::Settings;
 
-/// How long a workspace is kept after the end of its run.
+/// Retention of a workspace archive after the end of its run.
 const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
-/// Largest archive. Larger workspaces are not kept.
+/// Largest archive. Larger workspaces are not archived.
 const MAX_ARCHIVE_BYTES: u64 = 4 * 1_024 * 1_024 * 1_024;
 /// All archives of an organization together. Beyond it the oldest go.
 const MAX_STORED_BYTES: u64 = 20 * 1_024 * 1_024 * 1_024;
 /// Longest unpacking.
 const RESTORE_LIMIT: Duration = Duration::from_secs(120);
-/// Archives that one task looks at to remove those that are too old, or too many.
+/// Archives that one task reads to remove those that are too old, or too many.
 const MAX_SWEPT: usize = 10_000;
 
 /// The shared place.
@@ -51,7 +51,7 @@ impl<'a> WorkspaceArchive<'a> {
         self.root.join(format!("{run}.tar"))
     }
 
-    /// Keeps a workspace. Whoever finds its archive finds all of it.
+    /// Archives a workspace. An archive that exists is complete.
     ///
     /// # Errors
     /// If it could not be packed within `limit`, or is too large.
@@ -81,7 +81,7 @@ impl<'a> WorkspaceArchive<'a> {
     }
 
     /// Unpacks the workspace that a path leads into, if its run's archive is here and the
-    /// workspace is not. What the path is worth is judged by whoever opens it.
+    /// workspace is not. The caller that opens the path checks it.
     ///
     /// # Errors
     /// If an archive could not be unpacked.
@@ -102,7 +102,7 @@ impl<'a> WorkspaceArchive<'a> {
         archiver.unpack(archive, &workspace, RESTORE_LIMIT).await
     }
 
-    /// Removes what is older than a workspace is kept, and the oldest of what is too much.
+    /// Removes expired archives, and the oldest beyond the limit.
     pub(crate) fn sweep(&self) {
         if let Err(why) = remove_surplus(self.root, SystemTime::now(), MAX_STORED_BYTES) {
             tracing::warn!(event = "archives_not_deleted", %why, "expired workspace archives could not be deleted");
@@ -258,14 +258,14 @@ mod tests {
             file(org.as_str(), "old.tar", old),
             file(&caches, "unused.tar", unused),
         ];
-        let kept = [
+        let stored = [
             file(org.as_str(), "young.tar", now),
             file(&caches, "used.tar", old),
             file("somebody-else", "old.tar", old),
         ];
         clean_all(dir.path(), now).unwrap();
         assert!(gone.iter().all(|path| !path.exists()));
-        assert!(kept.iter().all(|path| path.exists()));
+        assert!(stored.iter().all(|path| path.exists()));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let id = call.run_id()?;
     let query = call.query();
-    let wanted = Wanted::of(&query);
+    let wanted = IterationSelection::of(&query);
     query.finish()?;
     let logs = store.logs(call.org(), &id, wanted.after, wanted.limit, call.now);
     let (run, page) = tokio::try_join!(store.run(call.org(), &id), logs)?;
@@ -37,20 +37,20 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
 }
 
 /// Which iterations are asked for.
-struct Wanted {
+struct IterationSelection {
     after: u32,
     limit: u32,
     only: Option<u32>,
 }
 
-impl Wanted {
-    fn of(query: &Query) -> Wanted {
+impl IterationSelection {
+    fn of(query: &Query) -> IterationSelection {
         let only = query.parsed("iteration", ITERATION, |text| {
             let number = text.parse().ok();
             number.filter(|number| (1..=MAX_ITERATIONS).contains(number))
         });
         let Some(iteration) = only else {
-            return Wanted {
+            return IterationSelection {
                 after: query.whole("after", 0..=MAX_ITERATIONS, 0),
                 limit: query.whole("limit", 1..=MAX_LIMIT, DEFAULT_LIMIT),
                 only,
@@ -61,7 +61,7 @@ impl Wanted {
                 query.fault(name, "must not be given together with iteration");
             }
         }
-        Wanted {
+        IterationSelection {
             after: iteration - 1,
             limit: 1,
             only,

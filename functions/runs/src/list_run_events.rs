@@ -18,7 +18,7 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 
 /// How often a stream sees whether its permit is still its own.
-const LOOK_AT_PERMIT: Duration = Duration::from_secs(5);
+const PERMIT_READ_PERIOD: Duration = Duration::from_secs(5);
 
 struct State {
     store: Store,
@@ -105,25 +105,25 @@ fn timeline(
     (run, after): (&Run, u64),
     permit: PermitWatch,
 ) -> impl Stream<Item = Bytes> + Send + use<> {
-    // Nobody can have seen more than there is, and who says so would wait for ever.
+    // No client can have seen more than there is; one that claims it would wait for ever.
     let after = after.min(run.last_sequence);
     // Then all of its events are written; the last of them may have expired.
     let is_terminal = run.status.is_terminal();
     let (store, org, id) = (store.clone(), call.org().clone(), run.run_id.clone());
     let now = call.now;
-    let mut looked_at = Instant::now();
+    let mut read_at = Instant::now();
     live(after, move |after| {
         let (store, org, id, permit) = (store.clone(), org.clone(), id.clone(), permit.clone());
-        let look = looked_at.elapsed() >= LOOK_AT_PERMIT;
-        if look {
-            looked_at = Instant::now();
+        let is_due = read_at.elapsed() >= PERMIT_READ_PERIOD;
+        if is_due {
+            read_at = Instant::now();
         }
         async move {
             let page = store.events(&org, &id, after, MAX_LIMIT, now).await?;
             let is_over = page.items.iter().any(TimelineEvent::is_terminal);
             Ok(Batch {
                 is_last: is_over || (is_terminal && !page.has_more),
-                gives_way: look && permit.is_lost().await?,
+                gives_way: is_due && permit.is_lost().await?,
                 events: page
                     .items
                     .iter()

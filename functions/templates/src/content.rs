@@ -36,7 +36,7 @@ pub fn read_new(
     Ok((id, checked(content, allow_file)?))
 }
 
-/// Reads the body of an update: what it does not say stays as it is.
+/// Reads the body of an update: fields that it omits stay as they are.
 pub fn read_update(
     mut body: Object,
     old: TemplateContent,

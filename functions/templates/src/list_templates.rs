@@ -43,7 +43,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     Answer::ok(paging.body("templates", items, all.len() as u64, next.as_deref()))
 }
 
-/// What a cursor says of a template: its id if it is built in, else when it was made, too.
+/// A cursor's key of a template: its id if it is built in, else its time of creation, too.
 fn place(template: &Template) -> String {
     let (at, id) = (template.created_at, template.id.as_str());
     if template.built_in {

@@ -31,7 +31,7 @@ struct State {
     credits_per_usd: MicroCredits,
 }
 
-/// What rows of an export are made of.
+/// The inputs of an export's rows.
 struct Export {
     store: Store,
     org: OrgId,

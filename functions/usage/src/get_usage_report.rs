@@ -84,7 +84,7 @@ fn groups(text: &str) -> Option<(bool, Option<Dimension>)> {
     }
 }
 
-/// From `from` until `to`; this month where neither is said, and the month of the one that is.
+/// From `from` until `to`; this month where neither is given, and the month of the one that is.
 fn span(query: &Query, now: Timestamp) -> Span {
     let bound = |name| query.parsed(name, BOUND, |text| Timestamp::parse_bound(text).ok());
     let (from, until) = (bound("from"), bound("to"));

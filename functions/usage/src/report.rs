@@ -37,15 +37,15 @@ pub struct UsageReportRow {
     cached_input_tokens: i64,
     /// Output tokens.
     output_tokens: i64,
-    /// What the models cost.
+    /// The cost of the models.
     model_usd: NanoUsd,
     /// By started second.
     compute_minutes: f64,
-    /// What the models cost, in credits.
+    /// The cost of the models, in credits.
     model_credits: MicroCredits,
-    /// What compute cost, in credits.
+    /// The cost of compute, in credits.
     compute_credits: MicroCredits,
-    /// What holds did not cover.
+    /// The amount that holds did not cover.
     capped_credits: MicroCredits,
     /// The amount not charged, because the platform lost the run.
     free_credits: MicroCredits,
@@ -83,7 +83,7 @@ impl UsageReportRow {
     }
 }
 
-/// What was booked in a period.
+/// The amounts that were booked in a period.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageReportShape {
@@ -91,7 +91,7 @@ pub struct UsageReportShape {
     from: String,
     /// The first moment after it.
     to: String,
-    /// What the rows are divided by.
+    /// The dimension of the rows.
     group_by: String,
     /// Into what periods the rows are divided: `none`, `day` or `month`.
     bucket: &'static str,
@@ -149,7 +149,7 @@ fn minutes(seconds: i64) -> f64 {
     MicroCredits::from_micro(seconds.saturating_mul(1_000_000) / 60).to_decimal()
 }
 
-/// What rows are told apart by. A user stands beside its tenant.
+/// The dimension of rows. A user has its tenant beside it.
 fn columns(asked: &ReportQuery, with_tenants: bool) -> Vec<String> {
     let tenant = asked.by == Some(Dimension::TenantUser) && with_tenants;
     let tenant = tenant.then(|| Dimension::Tenant.name());

@@ -9,7 +9,7 @@ use awo_store::costs::sums::{ModelSums, UsageSummary};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What one model was used for.
+/// The usage of one model.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = UsageSummaryModel)]
@@ -20,13 +20,13 @@ struct ModelUsageShape {
     output_tokens: u64,
     /// Input tokens that the provider read from its cache.
     cached_input_tokens: u64,
-    /// What they cost, as far as prices are known.
+    /// Their cost, as far as prices are known.
     cost_usd: NanoUsd,
     /// Runs that used the model.
     execution_count: u64,
 }
 
-/// What was used in a period.
+/// The usage of a period.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageSummaryShape<'a> {
@@ -36,7 +36,7 @@ pub struct UsageSummaryShape<'a> {
     total_output_tokens: u64,
     /// Input tokens that providers read from their caches.
     total_cached_input_tokens: u64,
-    /// What the models cost, as far as prices are known.
+    /// The cost of the models, as far as prices are known.
     total_cost_usd: NanoUsd,
     /// Runs that ended in the period.
     execution_count: u64,

@@ -28,25 +28,29 @@ pub struct NamedResources {
     plugins: Vec<Plugin>,
 }
 
-/// What a body names.
+/// The resources that a body names.
 #[derive(Debug)]
-pub struct Named {
+pub struct ResourceNames {
     harness: Option<String>,
     plugins: bool,
 }
 
 /// Reads what a body names, before anything else of it.
-pub fn read_names(mut body: Object) -> Named {
+pub fn read_names(mut body: Object) -> ResourceNames {
     let harness = body.optional("harness", |v| v.text(1..=MAX_HARNESS));
     let plugins = body.optional("pluginIds", |v| v.list(1..=most_plugins(), |_| Some(())));
-    Named {
+    ResourceNames {
         harness,
         plugins: plugins.is_some(),
     }
 }
 
-/// Looks up what a body names.
-pub async fn look_up(store: &Store, org: &OrgId, named: &Named) -> Result<NamedResources, Error> {
+/// Reads the resources that a body names.
+pub async fn read_named(
+    store: &Store,
+    org: &OrgId,
+    named: &ResourceNames,
+) -> Result<NamedResources, Error> {
     let profile = async {
         match &named.harness {
             Some(name) => harness::profile(store, org, name).await,
@@ -109,7 +113,7 @@ impl NamedResources {
         found.ok_or_else(|| "must name a plugin of your organization".to_owned())
     }
 
-    /// The plugins that are asked for, else those of the profile; all if neither says.
+    /// The plugins of the request, else those of the profile; all if neither names any.
     fn chosen(&self, asked: Vec<PluginId>) -> Vec<PluginId> {
         match &self.profile {
             Some(profile) if asked.is_empty() => {

@@ -10,7 +10,7 @@ use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
 use awo_store::capacity::permits::MaxTasks;
 
-use crate::asked::{look_up, read_names, read_request};
+use crate::asked::{read_named, read_names, read_request};
 use crate::shape::VerificationResultShape;
 
 struct State {
@@ -35,7 +35,7 @@ pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
     call.query().finish()?;
     let named = read_names(call.object()?);
-    let known = look_up(&state.store, call.org(), &named).await?;
+    let known = read_named(&state.store, call.org(), &named).await?;
     let request = read_request(call.object()?, &known)?;
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
     let begun = (state.verifier).begin(call.org(), request, state.max_tasks);

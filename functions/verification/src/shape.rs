@@ -15,7 +15,7 @@ pub struct PluginShape<'a> {
     id: &'a PluginId,
     /// For people.
     name: &'a str,
-    /// What it checks.
+    /// Its description.
     description: &'a str,
     /// The level at which it runs.
     level: Level,
@@ -77,13 +77,13 @@ pub struct SwitchShape {
     pub enabled: bool,
 }
 
-/// What a verification found.
+/// The findings of a verification.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerificationResultShape {
     /// The worst status of the results.
     overall_status: Status,
-    /// What each plugin found, by level.
+    /// The findings of each plugin, by level.
     results: Vec<PluginResult>,
     /// One sentence.
     summary: String,

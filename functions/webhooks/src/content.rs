@@ -20,8 +20,8 @@ pub fn read_new(mut body: Object, reach: Reach) -> Result<Content, Error> {
     body.finish(read)
 }
 
-/// Reads the body of an update, and whether the webhook is to be enabled: what it does not say
-/// stays as it is; an empty description takes the description away.
+/// Reads the body of an update, and whether the webhook is to be enabled: fields that it omits
+/// stay as they are; an empty description takes the description away.
 pub fn read_update(
     mut body: Object,
     old: Content,

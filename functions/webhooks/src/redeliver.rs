@@ -52,7 +52,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
 }
 
 /// The delivery, if it may be made once more. A webhook that is disabled or deleted just now is not
-/// sent the new one: whoever sends looks again.
+/// sent the new one: the sender reads again.
 fn redeliverable(webhook: Option<Webhook>, delivery: Option<Delivery>) -> Result<Delivery, Error> {
     let webhook = webhook.ok_or(Error::NotFound(Resource::Webhook))?;
     let delivery = delivery.ok_or(Error::NotFound(Resource::Delivery))?;

@@ -18,7 +18,7 @@ pub struct WebhookShape<'a> {
     url: &'a str,
     /// The types of its events.
     events: &'a [EventType],
-    /// False if it is told of nothing.
+    /// False if it gets no events.
     enabled: bool,
     /// For people.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ pub struct NewSecretShape {
     pub previous_secret_expires_at: Timestamp,
 }
 
-/// What came of a test.
+/// The outcome of a test.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = WebhookTestResult)]
@@ -102,12 +102,12 @@ pub struct TestShape<'a> {
     event_id: &'a EventId,
     /// True if the receiver answered 2xx in time.
     delivered: bool,
-    /// What the receiver answered, if it did.
+    /// The receiver's status, if it answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     status_code: Option<u16>,
     /// How long it took.
     duration_ms: i64,
-    /// What went wrong, for people.
+    /// The fault, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
 }
@@ -138,13 +138,13 @@ pub struct AttemptShape<'a> {
     number: u32,
     /// When it began.
     started_at: Timestamp,
-    /// Absent while it is under way, and if nobody could say how it ended.
+    /// Absent while it is under way, and if its end is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_ms: Option<i64>,
-    /// What the receiver answered, if it did.
+    /// The receiver's status, if it answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     status_code: Option<u16>,
-    /// What went wrong, for people.
+    /// The fault, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
 }
@@ -176,7 +176,7 @@ pub struct DeliveryShape<'a> {
     /// The run that the event is of.
     #[serde(skip_serializing_if = "Option::is_none")]
     run_id: Option<&'a RunId>,
-    /// Whether it waits for an attempt, was delivered, or is given up.
+    /// Whether it waits for an attempt, was delivered, or was abandoned.
     status: DeliveryStatus,
     /// Its attempts, oldest first.
     attempts: Vec<AttemptShape<'a>>,

@@ -105,7 +105,7 @@ impl State {
         Ok(Some(answer.unless_replayed(created)))
     }
 
-    /// The values of the cost labels. Before a client is told that one is missing, the declaration
+    /// The values of the cost labels. Before a missing one is reported, the declaration
     /// is read.
     async fn labels(
         &self,

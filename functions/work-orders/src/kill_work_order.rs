@@ -8,7 +8,7 @@ use awo_domain::control::StopRequest;
 use awo_domain::stop::{DEFAULT_GRACE_MS, MAX_GRACE_MS, MAX_REASON, Stop, StopKind};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, Timestamp, WorkOrderId};
-use awo_execution::stopper::{Killed, Stopper};
+use awo_execution::stopper::{KillOutcome, Stopper};
 use awo_http::body::Object;
 use awo_http::shapes::KilledShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
@@ -60,23 +60,23 @@ fn read(mut body: Object, now: Timestamp) -> Result<(StopRequest, Stop), Error> 
     body.finish(Some((stop_request, stop)))
 }
 
-fn shape<'a>(id: &'a WorkOrderId, killed: &Killed) -> KilledShape<'a> {
+fn shape<'a>(id: &'a WorkOrderId, killed: &KillOutcome) -> KilledShape<'a> {
     let (success, forced_kill, took, status, message) = match killed {
-        Killed::NothingRan => (
+        KillOutcome::NothingRan => (
             true,
             false,
             Duration::ZERO,
             WorkOrderStatus::Canceled,
             "no process was running; the work order is canceled".to_owned(),
         ),
-        Killed::HadEnded(status) => (
+        KillOutcome::HadEnded(status) => (
             true,
             false,
             Duration::ZERO,
             *status,
             format!("the work order was already terminal: {}", status.as_str()),
         ),
-        Killed::Dead {
+        KillOutcome::Dead {
             forced: false,
             took,
         } => (
@@ -86,14 +86,14 @@ fn shape<'a>(id: &'a WorkOrderId, killed: &Killed) -> KilledShape<'a> {
             WorkOrderStatus::Canceled,
             "the processes ended within the grace period".to_owned(),
         ),
-        Killed::Dead { forced: true, took } => (
+        KillOutcome::Dead { forced: true, took } => (
             true,
             true,
             *took,
             WorkOrderStatus::Failed,
             "the processes were killed".to_owned(),
         ),
-        Killed::NotConfirmed { took } => (
+        KillOutcome::NotConfirmed { took } => (
             false,
             true,
             *took,

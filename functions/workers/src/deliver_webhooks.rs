@@ -30,12 +30,12 @@ use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent
 use futures::future::join_all;
 
 use crate::{Worker, worker};
-use postpone::Hidden;
+use postpone::InFlightCount;
 
 /// How long a batch begins attempts: the function ends before its time is over.
 const BEGINNING: Duration = Duration::from_millis(BATCH_MS.unsigned_abs());
 
-/// What the function stands on.
+/// The state of the function.
 #[derive(Debug)]
 pub struct State {
     store: Store,
@@ -45,7 +45,7 @@ pub struct State {
     notifier: Notifier,
     sender: Sender,
     schedule: Schedule,
-    hidden: Hidden,
+    hidden: InFlightCount,
 }
 
 /// A batch of messages that is handled.
@@ -77,7 +77,7 @@ struct Job {
 /// The deliveries of an organization, by their receivers.
 type Receivers = BTreeMap<WebhookId, Vec<Job>>;
 
-/// What becomes of a message.
+/// The verdict on a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// It is deleted.
@@ -111,7 +111,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         notifier: Notifier::new(cloud),
         sender: Sender::new(&cloud.environment)?,
         schedule: webhook_schedule(&cloud.environment)?,
-        hidden: Hidden::default(),
+        hidden: InFlightCount::default(),
     })
 }
 

@@ -37,7 +37,7 @@ const MAX_DUE: u32 = 500;
 const MAX_PURGES: u32 = 200;
 const ERASING: Duration = Duration::from_secs(30);
 
-/// What the function stands on.
+/// The state of the function.
 #[derive(Debug, Clone)]
 pub struct State {
     store: Store,
@@ -56,10 +56,10 @@ pub struct State {
 #[derive(Debug, Default, Deserialize)]
 pub struct Tick {}
 
-/// What a sweep did.
+/// The counts of a sweep.
 #[derive(Debug, Default, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Swept {
+pub struct SweepReport {
     /// Items that were due.
     pub due: u32,
     /// Of these, how many could not be handled; the next sweep tries again.
@@ -97,7 +97,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
 ///
 /// # Errors
 /// When what is due cannot be read.
-pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime::Error> {
+pub async fn handle(state: Arc<State>, _: Tick) -> Result<SweepReport, lambda_runtime::Error> {
     let now = state.clock.now();
     let due = state.store.due(now, MAX_DUE).await.map_err(|error| {
         tracing::error!(
@@ -107,19 +107,19 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
         );
         lambda_runtime::Error::from("the sweep cannot see what is due")
     })?;
-    let mut swept = Swept {
+    let mut swept = SweepReport {
         due: u32::try_from(due.len()).unwrap_or(u32::MAX),
         failed: 0,
     };
     for item in due {
-        let looked_after = match &item {
+        let handled = match &item {
             Due::Queue(org) => waiting_queue(&state, org, now).await,
             Due::Lease(lease) => Box::pin(lease_of_index(&state, lease)).await,
-            Due::Verification(of) => state.verifier.look_after(of, now).await,
+            Due::Verification(of) => state.verifier.handle(of, now).await,
             Due::Waiting(order) => waiting_order(&state, order, now).await,
             Due::Cascade(cascade) => cascade_of_index(&state, cascade).await,
         };
-        if let Err(error) = looked_after {
+        if let Err(error) = handled {
             tracing::error!(
                 event = "sweep_item_failed",
                 ?item,
@@ -131,7 +131,7 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
     }
     notifications::send_again(&state, now, &mut swept).await;
     erase_purged(&state, now, &mut swept).await;
-    definitions::look_after_due(&state, now, &mut swept).await;
+    definitions::check_due(&state, now, &mut swept).await;
     costs::note_price(&state, now, &mut swept).await;
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
     Box::pin(costs::add(&state, now, &mut swept)).await;
@@ -146,7 +146,7 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
 }
 
 /// Deletes what purges have left.
-async fn erase_purged(state: &State, now: Timestamp, swept: &mut Swept) {
+async fn erase_purged(state: &State, now: Timestamp, swept: &mut SweepReport) {
     let began = Instant::now();
     let purges = match state.store.due_purges(now, MAX_PURGES).await {
         Ok(purges) => purges,
@@ -271,7 +271,7 @@ fn may_be_asked_for(lease: &Lease, now: Timestamp) -> bool {
     lease.nonce.is_some() && lease.closed_at.is_none() && now.ms_since(lease.leased_at) < START_MS
 }
 
-/// The lease as it is now: ending the run has moved its deadline.
+/// The lease as it is now: ending the run has changed its deadline.
 async fn as_it_is(state: &State, lease: &Lease) -> Result<Lease, Error> {
     Ok(state
         .store

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::{Worker, worker};
 
-/// What the function stands on.
+/// The state of the function.
 #[derive(Debug, Clone)]
 pub struct State {
     store: Store,

@@ -14,9 +14,9 @@ use crate::arguments::Connection;
 use crate::contexts::store::{Contexts, LOCAL};
 use crate::failure::Failure;
 
-/// Where the local service of a checkout stores everything, unless it is told otherwise.
+/// The default data directory of a checkout's local service.
 const DEFAULT_DATA_DIR: &str = ".local";
-/// What the local service writes about itself.
+/// The local service's record of itself.
 const SERVICE_FILE: &str = "service.json";
 /// Longest key file; what is longer is no key.
 const MAX_KEY_FILE: u64 = 4_096;
@@ -34,7 +34,7 @@ pub struct Address {
     pub why: String,
 }
 
-/// What the local service writes about itself.
+/// The local service's record of itself.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Local {
@@ -166,7 +166,7 @@ fn local(
     })?;
     let read: Local = serde_json::from_slice(&text)
         .map_err(|error| Failure::Broken(format!("{} cannot be read: {error}", path.display())))?;
-    // A folder may be anybody's: what it names is this machine or nothing.
+    // A folder may be from anywhere: only an address of this machine is accepted from it.
     if !checked(&read.base_url).is_ok_and(|url| is_loopback(&url)) {
         let why = format!("{} does not contain a loopback address", path.display());
         return Err(Failure::Broken(why));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_local_service_it_is_said_how_to_start_one() {
+    fn without_a_local_service_the_error_names_the_command_that_starts_one() {
         let dir = tempfile::tempdir().unwrap();
         let missing = resolve(&connection(None, Some(dir.path())), &environment(&[]));
         let Err(Failure::Unreachable { advice, .. }) = missing else {

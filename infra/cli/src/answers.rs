@@ -150,7 +150,7 @@ impl Run {
     }
 }
 
-/// What is to be said of the result of a work order or a run.
+/// A remark about the result of a work order or a run.
 pub fn verification(status: &str, verified: Option<bool>) -> Option<&'static str> {
     if verified.filter(|_| status == RunStatus::Succeeded.as_str())? {
         Some("verified")
@@ -209,7 +209,7 @@ pub struct Event {
     pub timestamp: Timestamp,
     #[serde(default)]
     pub data: Value,
-    /// What a newer service says as well.
+    /// Members that a newer service adds.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
@@ -235,7 +235,7 @@ pub struct Logs {
     pub has_more: bool,
 }
 
-/// What the agent printed in one iteration.
+/// The agent's output in one iteration.
 #[derive(Debug, Deserialize)]
 pub struct Log {
     pub iteration: u32,
@@ -249,13 +249,13 @@ pub struct Log {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Canceled {
+pub struct CancelAnswer {
     pub was_running: bool,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Killed {
+pub struct KillAnswer {
     pub success: bool,
     pub forced_kill: bool,
     #[serde(default)]
@@ -268,7 +268,7 @@ pub struct Killed {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Started {
+pub struct StartAnswer {
     pub run_id: String,
     pub status: String,
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use awo_domain::RunId;
 use serde_json::json;
 
-use crate::answers::{self, Canceled, Run};
+use crate::answers::{self, CancelAnswer, Run};
 use crate::arguments::Cancel;
 use crate::client::Client;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use crate::reference::{self, Id, Kind, Reference};
 use crate::screen::Screen;
 use crate::submit::idempotency_key;
 
-/// Pause between two looks at a run that is not settled yet.
+/// Pause between two reads of a run that is not settled yet.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Longest wait: the time that ECS may take to stop a task, and two sweeps.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -55,7 +55,7 @@ async fn cancel(client: &Client, id: &Id, reason: Option<&str>) -> Result<(Strin
     let run = match (id, reason) {
         (Id::WorkOrder(id), None) => {
             let text = client.delete(&format!("/api/v1/work-orders/{id}")).await?;
-            let canceled: Canceled = answers::data(&text)?;
+            let canceled: CancelAnswer = answers::data(&text)?;
             return Ok((text, canceled.was_running));
         }
         (id, _) => reference::run(client, &Reference::Id(id.clone())).await?,

@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER: usize = 16 * 1_024 * 1_024;
 
-/// What is sent.
+/// The body.
 struct Request<'a> {
     method: Method,
     url: Url,
@@ -44,7 +44,7 @@ struct Request<'a> {
     limit: Duration,
 }
 
-/// The part of an envelope that says whether all is well.
+/// The part of an envelope that states whether the call succeeded.
 #[derive(Deserialize)]
 struct Verdict {
     success: bool,
@@ -134,7 +134,7 @@ impl Client {
         tried(|| self.answer(&request)).await
     }
 
-    /// Changes something to what it says, with more tries where one failed.
+    /// Sends an idempotent change, with more tries where one failed.
     pub async fn patch(&self, path: &str, body: &Value) -> Result<String, Failure> {
         let request = Request {
             body: Some(body),
@@ -178,7 +178,7 @@ impl Client {
             ..self.request(Method::GET, path, &[])
         };
         let head = tokio::time::timeout(STREAM_HEAD, self.send(&request)).await;
-        let answer = head.map_err(|_| self.silent(STREAM_HEAD))??;
+        let answer = head.map_err(|_| self.no_answer(STREAM_HEAD))??;
         if answer.status() == StatusCode::NO_CONTENT {
             return Ok(None);
         }
@@ -194,11 +194,12 @@ impl Client {
         }
         // What is no stream ends soon, or never; the time to the head is enough for either.
         let text = tokio::time::timeout(STREAM_HEAD, self.text_of(&request, answer)).await;
-        text.map_err(|_| self.silent(STREAM_HEAD))?.and_then(|_| {
-            Err(Failure::Broken(
-                "the service's response is not an event stream".to_owned(),
-            ))
-        })
+        text.map_err(|_| self.no_answer(STREAM_HEAD))?
+            .and_then(|_| {
+                Err(Failure::Broken(
+                    "the service's response is not an event stream".to_owned(),
+                ))
+            })
     }
 
     /// Begins to read a table of any length.
@@ -303,7 +304,7 @@ impl Client {
         Err(Failure::Api(Box::new(failure)))
     }
 
-    fn silent(&self, time: Duration) -> Failure {
+    fn no_answer(&self, time: Duration) -> Failure {
         Failure::Unreachable {
             what: self.base.to_string(),
             why: format!("no response within {} s", time.as_secs()),
@@ -363,7 +364,7 @@ fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name)?.to_str().ok().map(str::to_owned)
 }
 
-/// The innermost cause says what happened; the outer ones only where.
+/// The innermost cause describes the fault; the outer ones only its location.
 pub fn causes(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

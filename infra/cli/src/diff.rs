@@ -12,7 +12,7 @@ use crate::paint::{Paint, clean_line};
 use crate::reference;
 use crate::screen::Screen;
 
-/// What is read of the answer.
+/// The part of the answer that is read.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Diff {

@@ -10,7 +10,7 @@ use crate::answers::{self, Event};
 use crate::arguments;
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::live::{Heard, Live};
+use crate::live::{Live, StreamItem};
 use crate::output::Output;
 use crate::paint::{clean_line, shortened};
 use crate::reference;
@@ -57,10 +57,10 @@ async fn follow(client: &Client, run: &RunId, after: u64, output: &Output) -> Re
     let mut live = Live::new(client, run, after);
     loop {
         match live.next().await? {
-            Heard::Event(event) => show(&event, output)?,
-            Heard::Away => output.remark("the service does not respond; trying again"),
-            Heard::Back => output.remark("the service responds again"),
-            Heard::End => return Ok(()),
+            StreamItem::Event(event) => show(&event, output)?,
+            StreamItem::Away => output.remark("the service does not respond; trying again"),
+            StreamItem::Back => output.remark("the service responds again"),
+            StreamItem::End => return Ok(()),
         }
     }
 }

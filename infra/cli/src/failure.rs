@@ -22,18 +22,18 @@ pub enum Failure {
     Refused(String),
     /// Nothing answers.
     Unreachable {
-        /// What failed.
+        /// The fault.
         what: String,
         /// How that showed.
         why: String,
-        /// What to do.
+        /// The next step.
         advice: String,
     },
-    /// What was waited for did not come about; that has been told.
+    /// The awaited outcome did not occur; that has been reported.
     NotDone,
-    /// Interrupted; what that means has been told.
+    /// Interrupted; the consequence has been reported.
     Interrupted,
-    /// Whoever read the output has gone.
+    /// The reader of the output has gone.
     ReaderGone,
     /// Something else is wrong.
     Broken(String),
@@ -48,7 +48,7 @@ pub struct ApiFailure {
     pub code: String,
     /// Its message.
     pub message: String,
-    /// What is wrong with the request.
+    /// The fault of the request.
     pub faults: Vec<Fault>,
     /// By which the service knows the request.
     pub request_id: Option<String>,
@@ -65,7 +65,7 @@ pub struct ApiFailure {
 pub struct Fault {
     /// Where the fault is.
     pub path: String,
-    /// What the fault is.
+    /// The fault.
     pub message: String,
 }
 
@@ -92,7 +92,7 @@ struct Details {
 }
 
 impl ApiFailure {
-    /// Reads an error, in whichever style it comes; what is no error of the API is told by its
+    /// Reads an error, in whichever style it comes; any other response is reported by its
     /// status.
     pub fn read(
         status: u16,
@@ -179,7 +179,7 @@ impl ApiFailure {
             (500.., _) => {
                 "try again; if the error persists, give the operator the request id".to_owned()
             }
-            // What is wrong has been said, and that is what to correct.
+            // The fault has been reported, and that is the one to correct.
             _ => return None,
         })
     }
@@ -251,7 +251,7 @@ impl Failure {
         }
     }
 
-    /// The exit code that tells it to a script.
+    /// The exit code for scripts.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::ReaderGone => 0,
@@ -263,7 +263,7 @@ impl Failure {
         }
     }
 
-    /// The text for people; none where all has been said.
+    /// The text for people; none where everything has been reported.
     pub fn text(&self) -> Option<String> {
         match self {
             Failure::Usage(why) | Failure::Refused(why) | Failure::Broken(why) => Some(clean(why)),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn both_styles_read_and_anything_else_is_told_by_its_status() {
+    fn both_styles_read_and_anything_else_is_reported_by_its_status() {
         let envelope =
             r#"{"success":false,"error":{"code":"CONFLICT","message":"m"},"requestId":"r"}"#;
         let read = ApiFailure::read(409, None, None, envelope.to_owned());

@@ -5,7 +5,7 @@ use awo_domain::{RunId, Timestamp};
 use crate::answers::{self, Run};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::live::{Heard, Live};
+use crate::live::{Live, StreamItem};
 use crate::output::Output;
 use crate::paint::clean_line;
 use crate::progress;
@@ -13,7 +13,7 @@ use crate::read;
 use crate::screen::Screen;
 use crate::standing;
 
-/// Follows a run to its end and tells how it ended.
+/// Follows a run to its end and shows its outcome.
 ///
 /// With `require_verified` a run of which nothing was verified did not succeed.
 pub async fn run(
@@ -62,7 +62,7 @@ async fn until_over(client: &Client, id: &RunId, screen: &Screen<'_>) -> Result<
     let mut began: Option<Timestamp> = None;
     loop {
         match live.next().await? {
-            Heard::Event(event) => {
+            StreamItem::Event(event) => {
                 let began = *began.get_or_insert(event.timestamp);
                 let elapsed_ms = event.timestamp.ms_since(began);
                 for line in progress::lines(&event, elapsed_ms, screen.paint) {
@@ -72,9 +72,9 @@ async fn until_over(client: &Client, id: &RunId, screen: &Screen<'_>) -> Result<
                     screen.now(place);
                 }
             }
-            Heard::Away => screen.line("  the service does not respond; trying again")?,
-            Heard::Back => screen.line("  the service responds again")?,
-            Heard::End => return client.get(&format!("/v1/runs/{id}"), &[]).await,
+            StreamItem::Away => screen.line("  the service does not respond; trying again")?,
+            StreamItem::Back => screen.line("  the service responds again")?,
+            StreamItem::End => return client.get(&format!("/v1/runs/{id}"), &[]).await,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::times;
 
 /// Least width of what may be cut.
 const MIN_CUT: usize = 12;
-/// Width of what may be cut where no terminal says how wide it is.
+/// Width of columns that may be cut where the terminal's width is unknown.
 const CUT_IN_PIPE: usize = 100;
 /// Blanks beside a column.
 const PADDING: usize = 3;
@@ -147,7 +147,7 @@ impl Grid {
         self.rows.push((true, entries));
     }
 
-    /// Adds a row that says more of the one before, for people alone.
+    /// Adds a row of details to the one before, for people alone.
     pub fn detail(&mut self, entries: Vec<Entry>) {
         self.rows.push((false, entries));
     }
@@ -229,15 +229,15 @@ impl Grid {
             };
             return (0..natural.len()).map(|at| Some(cut(at))).collect();
         };
-        // A column without a value says nothing.
-        let is_said = |at: usize| {
+        // A column without a value is left out.
+        let is_shown = |at: usize| {
             let mut cells = self.rows.iter().filter_map(|(_, row)| row.get(at));
             let column = self.columns[at];
             column.rank == 0 || cells.any(|entry| !entry.shown.is_empty())
         };
         let all = 0..natural.len();
         let mut widths: Vec<Option<usize>> = all
-            .map(|at| Some(least(at)).filter(|_| is_said(at)))
+            .map(|at| Some(least(at)).filter(|_| is_shown(at)))
             .collect();
         while used(&widths) > width {
             let there = (0..widths.len()).filter(|at| widths[*at].is_some());

@@ -70,9 +70,9 @@ impl Silence {
         let broken =
             |e: nix::Error| Failure::Broken(format!("cannot turn off the terminal's echo: {e}"));
         let before = tcgetattr(std::io::stdin()).map_err(broken)?;
-        let mut silent = before.clone();
-        silent.local_flags.remove(LocalFlags::ECHO);
-        tcsetattr(std::io::stdin(), SetArg::TCSAFLUSH, &silent).map_err(broken)?;
+        let mut without_echo = before.clone();
+        without_echo.local_flags.remove(LocalFlags::ECHO);
+        tcsetattr(std::io::stdin(), SetArg::TCSAFLUSH, &without_echo).map_err(broken)?;
         Ok(Silence { before })
     }
 }

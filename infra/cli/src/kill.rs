@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 
-use crate::answers::{self, Killed};
+use crate::answers::{self, KillAnswer};
 use crate::arguments::Kill;
 use crate::client::Client;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::read::field;
 use crate::reference;
 use crate::screen::Screen;
 
-/// Kills, and waits until it is known what came of it.
+/// Kills, and waits until the outcome is known.
 pub async fn run(client: &Client, wanted: &Kill, output: &Output) -> Result<(), Failure> {
     let id = reference::work_order(client, &wanted.id).await?;
     let mut body = Map::new();
@@ -40,7 +40,7 @@ pub async fn run(client: &Client, wanted: &Kill, output: &Output) -> Result<(), 
         },
         other => other,
     })?;
-    let killed: Killed = answers::data(&text)?;
+    let killed: KillAnswer = answers::data(&text)?;
     if output.is_json() {
         output.line(&text)?;
     } else {
@@ -53,7 +53,7 @@ pub async fn run(client: &Client, wanted: &Kill, output: &Output) -> Result<(), 
     }
 }
 
-fn show(killed: &Killed, output: &Output) -> Result<(), Failure> {
+fn show(killed: &KillAnswer, output: &Output) -> Result<(), Failure> {
     field(output, "status", output.paint.status(&killed.status))?;
     field(
         output,

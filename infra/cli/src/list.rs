@@ -171,7 +171,7 @@ async fn transactions(client: &Client, wanted: &Credits, output: &Output) -> Res
     grid.show(page.total, "transactions", output)
 }
 
-/// The type says the direction of an amount.
+/// The type implies the direction of an amount.
 fn signed(kind: &str, amount: f64) -> String {
     if kind == "deduction" {
         format!("-{amount}")

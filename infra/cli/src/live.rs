@@ -24,9 +24,9 @@ const HELD: Duration = Duration::from_secs(10);
 /// Longest silence; the service sends comments far more often.
 const SILENCE: Duration = Duration::from_secs(90);
 
-/// What there is to tell.
+/// The next item to show.
 #[derive(Debug)]
-pub enum Heard {
+pub enum StreamItem {
     /// An event.
     Event(Event),
     /// The service does not answer; it is tried again.
@@ -43,7 +43,7 @@ pub struct Live<'a> {
     run: &'a RunId,
     /// Sequence of the last event that was received.
     after: u64,
-    open: Option<Open>,
+    open: Option<OpenStream>,
     /// Pause before the next try.
     wait: Option<Duration>,
     first_pause: Duration,
@@ -55,7 +55,7 @@ pub struct Live<'a> {
 }
 
 /// A stream that is open.
-struct Open {
+struct OpenStream {
     answer: Response,
     reader: Reader,
     since: Instant,
@@ -101,51 +101,51 @@ impl<'a> Live<'a> {
     }
 
     /// Waits for what comes next.
-    pub async fn next(&mut self) -> Result<Heard, Failure> {
+    pub async fn next(&mut self) -> Result<StreamItem, Failure> {
         // Each turn opens a stream or takes something off it; turns without a gain are counted.
         while !self.ended {
-            let heard = match self.open.take() {
+            let item = match self.open.take() {
                 None => self.open_stream().await,
                 Some(open) => self.listen(open).await,
             };
-            match heard {
-                Ok(Some(heard)) => return Ok(heard),
+            match item {
+                Ok(Some(item)) => return Ok(item),
                 Ok(None) => {}
                 Err(Trouble::Lasting(failure)) => return Err(failure),
                 Err(Trouble::Passing(why, asked)) => {
                     self.brought_nothing(&why, asked)?;
                     if !std::mem::replace(&mut self.away, true) {
-                        return Ok(Heard::Away);
+                        return Ok(StreamItem::Away);
                     }
                 }
             }
         }
-        Ok(Heard::End)
+        Ok(StreamItem::End)
     }
 
-    async fn open_stream(&mut self) -> Result<Option<Heard>, Trouble> {
+    async fn open_stream(&mut self) -> Result<Option<StreamItem>, Trouble> {
         if let Some(wait) = self.wait.take() {
             tokio::time::sleep(wait).await;
         }
         let path = format!("/v1/runs/{}/events", self.run);
         let answer = self.client.stream(&path, self.after).await?;
         self.ended = answer.is_none();
-        self.open = answer.map(|answer| Open {
+        self.open = answer.map(|answer| OpenStream {
             answer,
             reader: Reader::default(),
             since: Instant::now(),
             received: false,
         });
         let back = std::mem::take(&mut self.away);
-        Ok(back.then_some(Heard::Back))
+        Ok(back.then_some(StreamItem::Back))
     }
 
-    async fn listen(&mut self, mut open: Open) -> Result<Option<Heard>, Trouble> {
+    async fn listen(&mut self, mut open: OpenStream) -> Result<Option<StreamItem>, Trouble> {
         if let Some(message) = open.reader.next() {
             let event = self.event(&message)?;
             open.received |= event.is_some();
             self.open = Some(open);
-            return Ok(event.map(Heard::Event));
+            return Ok(event.map(StreamItem::Event));
         }
         let more = tokio::time::timeout(SILENCE, open.answer.chunk()).await;
         let held = open.since.elapsed() >= HELD;
@@ -187,7 +187,7 @@ impl<'a> Live<'a> {
 
     /// The service ended the stream before the run's last event came: because its time was up,
     /// or because that event was before the first one asked for.
-    async fn closed(&mut self, received: bool, held: bool) -> Result<Option<Heard>, Trouble> {
+    async fn closed(&mut self, received: bool, held: bool) -> Result<Option<StreamItem>, Trouble> {
         if !received && self.over {
             self.ended = true;
             return Ok(None);

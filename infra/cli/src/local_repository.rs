@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_committed_is_said_and_so_is_an_agent_that_is_not() {
+    fn uncommitted_changes_are_reported_and_so_is_an_uncommitted_agent() {
         let dir = tempfile::tempdir().unwrap();
         run(dir.path(), &["init", "-q"]);
         run(dir.path(), &["commit", "-q", "--allow-empty", "-m", "x"]);

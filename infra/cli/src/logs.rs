@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_cut_is_said() {
+    fn a_cut_is_reported() {
         let header = |output: &str, bytes, truncated| {
             header(&Log {
                 iteration: 2,

@@ -101,9 +101,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// What clap says of a command line that it refuses, and of words that an option has swallowed.
+/// clap's message about a command line that it refuses, and a hint about words that an option has swallowed.
 fn refuse(error: &clap::Error) -> ExitCode {
-    // The exit code tells what an unwritten line would.
+    // The exit code replaces a line that cannot be written.
     let _ = error.print();
     let is_missing = error.kind() == clap::error::ErrorKind::MissingRequiredArgument;
     if is_missing && std::env::args().any(|word| word == "--command") {

@@ -80,17 +80,17 @@ impl Output {
         })
     }
 
-    /// Writes a remark beside what was asked for; one that nobody reads does no harm.
+    /// Writes a remark beside the result; a remark that is not read does no harm.
     pub fn remark(&self, text: &str) {
         let _ = writeln!(std::io::stderr(), "{text}");
     }
 
-    /// Tells a failure: to programs as the API said it, to people in words.
+    /// Reports a failure: to programs as the API returned it, to people in words.
     pub fn failure(&self, failure: &Failure) -> ExitCode {
         if let (true, Failure::Api(api)) = (self.is_json(), failure)
             && serde_json::from_str::<serde_json::Value>(&api.body).is_ok()
         {
-            // The exit code tells what an unwritten line would.
+            // The exit code replaces a line that cannot be written.
             let _ = self.line(&api.body);
         }
         if let Some(text) = failure.text() {

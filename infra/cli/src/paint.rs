@@ -53,7 +53,7 @@ impl Paint {
         }
     }
 
-    /// Something to look at.
+    /// Something to check.
     pub fn strong(self, text: &str) -> String {
         if self.on {
             text.bold().to_string()
@@ -95,12 +95,12 @@ pub fn clean_line(text: &str) -> String {
     text.trim_end().chars().map(shown).collect()
 }
 
-/// What a program printed: its lines, without what coloured them or moved the cursor.
+/// A program's output: its lines, without escape sequences.
 pub fn plain(text: &str) -> String {
     let (mut plain, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
         plain.push_str(before);
-        // Parameters, then one letter that says what they mean.
+        // Parameters, then one letter that gives their meaning.
         let parameters = |c: char| matches!(c, ' '..='?');
         let tail = after.trim_start_matches(parameters);
         rest = tail

@@ -16,17 +16,17 @@ const MAX_OUTPUT_LINES: usize = 20;
 const MAX_MESSAGE_LINES: usize = 8;
 /// Most characters of such a line.
 const MAX_LINE: usize = 160;
-/// Digits of a commit that tell it from others.
+/// Digits of a commit that distinguish it from others.
 const SHORT_COMMIT: usize = 10;
 
-/// What an event shows: the text after its time, and further lines.
-type Shown = (String, Vec<String>);
+/// The lines of an event: the text after its time, and further lines.
+type EventLines = (String, Vec<String>);
 
 /// The lines that an event adds.
 pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
     let (head, rest) = match T::parse(&event.kind) {
         Some(T::AgentOutput) => return output(&event.data, paint),
-        // What follows them says it better.
+        // The events that follow them have the same content.
         Some(T::RunIntegrating | T::RunStarted) => return Vec::new(),
         Some(kind) if kind.is_terminal() => return Vec::new(),
         Some(kind) => shown(kind, &event.data, paint),
@@ -39,7 +39,7 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
     lines
 }
 
-fn shown(kind: T, data: &Value, paint: Paint) -> Shown {
+fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
     let head = match kind {
         T::RunCreated => "queued".to_owned(),
         T::RunNoCapacity => "queued       no compute is available; the run waits".to_owned(),
@@ -113,7 +113,7 @@ fn committed(data: &Value) -> String {
 }
 
 /// A verification that passed; what was not verified is no success.
-fn passed(data: &Value, paint: Paint) -> Shown {
+fn passed(data: &Value, paint: Paint) -> EventLines {
     let summary = text(data, "summary");
     let head = match data["verified"].as_bool() {
         Some(false) => paint.warn(&format!("  unverified {summary}")),
@@ -206,7 +206,7 @@ fn quoted(message: &str) -> Vec<String> {
         .lines()
         .filter(|line| !line.trim().is_empty())
         .collect();
-    // The first line says what it is, the last ones what went wrong.
+    // The first line names the check, the last ones its fault.
     let (first, rest) = all.split_at(all.len().min(1));
     let left_out = all.len().saturating_sub(MAX_MESSAGE_LINES);
     let shown = |line: &&str| format!("                 {}", shortened(line, MAX_LINE));

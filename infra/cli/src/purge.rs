@@ -16,17 +16,17 @@ const PATH: &str = "/api/v1/work-orders/purge";
 /// Longest answer to the question, in bytes.
 const MAX_ANSWER: u64 = 64;
 
-/// What a purge did, or would do.
+/// The service's answer to a purge or its dry run.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Purged {
+struct PurgeAnswer {
     deleted_count: u64,
     deleted_ids: Vec<String>,
     #[serde(default)]
     would_delete: Option<u64>,
 }
 
-/// Purges, or says what it would delete.
+/// Purges, or shows the number of work orders that it would delete.
 pub async fn run(client: &Client, wanted: &Purge, output: &Output) -> Result<(), Failure> {
     if wanted.dry_run {
         let text = send(client, wanted, true, output).await?;
@@ -43,7 +43,7 @@ pub async fn run(client: &Client, wanted: &Purge, output: &Output) -> Result<(),
     if output.is_json() {
         return output.line(&text);
     }
-    let purged: Purged = answers::data(&text)?;
+    let purged: PurgeAnswer = answers::data(&text)?;
     for id in &purged.deleted_ids {
         output.line(id)?;
     }
@@ -85,11 +85,11 @@ async fn send(
 }
 
 fn would_delete(text: &str) -> Result<u64, Failure> {
-    let purged: Purged = answers::data(text)?;
+    let purged: PurgeAnswer = answers::data(text)?;
     Ok(purged.would_delete.unwrap_or_default())
 }
 
-/// Asks whoever sits at a terminal; nobody else can say yes but by `--yes`.
+/// Asks for confirmation at a terminal; elsewhere only `--yes` confirms.
 async fn confirm(client: &Client, wanted: &Purge, output: &Output) -> Result<(), Failure> {
     let input = std::io::stdin();
     if !input.is_terminal() || output.is_json() {

@@ -63,7 +63,7 @@ pub async fn order_of(client: &Client, run: &Run) -> Option<WorkOrder> {
     answers::read(&text).ok()
 }
 
-/// What to do next, for people.
+/// The next step, for people.
 pub fn show_next(run: &Run, order: Option<&WorkOrder>, output: &Output) -> Result<(), Failure> {
     let steps = next_step::of(run, order);
     if output.is_for_programs() || steps.is_empty() {
@@ -87,7 +87,7 @@ fn paint_verified(verdict: &str, output: &Output) -> String {
     }
 }
 
-/// Tells how a run ended.
+/// Shows how a run ended.
 pub fn show_end(run: &Run, output: &Output) -> Result<(), Failure> {
     let took = run
         .duration_ms()
@@ -130,7 +130,7 @@ fn show_error(error: &RunFault, output: &Output) -> Result<(), Failure> {
     }
 }
 
-/// What came of a run, and what it cost.
+/// The outcome of a run, and its cost.
 pub fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
     if let Some(error) = &run.error {
         show_error(error, output)?;

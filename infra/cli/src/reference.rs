@@ -13,7 +13,7 @@ use crate::failure::Failure;
 const LATEST: &str = "@latest";
 /// Work orders or runs of a page.
 const PAGE: &str = "100";
-/// Most pages in which the beginning of an id is looked up.
+/// Most pages in which the beginning of an id is searched.
 const MAX_PAGES: u32 = 50;
 /// Matches of an ambiguous beginning that are named.
 const MAX_MATCHES: usize = 5;

@@ -9,37 +9,37 @@ use crate::failure::Failure;
 use crate::local_repository::git;
 use crate::paint::clean_line;
 
-/// A repository as the service is told of it.
+/// A repository as a work order's source names it.
 #[derive(Debug, Default, PartialEq)]
-pub struct Named {
+pub struct RepositorySource {
     /// Its URL.
     pub url: String,
     /// The branch that the folder is on, where the service does not see the folder.
     pub branch: Option<String>,
     /// The folder, if it is one.
     pub folder: Option<PathBuf>,
-    /// What the person should know.
+    /// Remarks for the person.
     pub notes: Vec<String>,
 }
 
 /// Reads `--repo`; without it, the folder one is in.
-pub fn named(given: Option<&str>, is_local_service: bool) -> Result<Named, Failure> {
+pub fn named(given: Option<&str>, is_local_service: bool) -> Result<RepositorySource, Failure> {
     let text = given.unwrap_or(".");
     if text.contains("://") {
         let folder = Url::parse(text).ok().filter(|url| url.scheme() == "file");
-        return Ok(Named {
+        return Ok(RepositorySource {
             url: text.to_owned(),
             folder: folder.and_then(|url| url.to_file_path().ok()),
-            ..Named::default()
+            ..RepositorySource::default()
         });
     }
     if !Path::new(text).exists()
         && let Some(url) = https_of(text)
     {
-        return Ok(Named {
+        return Ok(RepositorySource {
             notes: vec![format!("the service clones over https: {url}")],
             url,
-            ..Named::default()
+            ..RepositorySource::default()
         });
     }
     let refused = |why: &str| {
@@ -70,15 +70,15 @@ pub fn named(given: Option<&str>, is_local_service: bool) -> Result<Named, Failu
     }
 }
 
-fn of_folder(top: PathBuf) -> Option<Named> {
-    Some(Named {
+fn of_folder(top: PathBuf) -> Option<RepositorySource> {
+    Some(RepositorySource {
         url: Url::from_file_path(&top).ok()?.to_string(),
         folder: Some(top),
-        ..Named::default()
+        ..RepositorySource::default()
     })
 }
 
-fn of_origin(top: PathBuf) -> Option<Named> {
+fn of_origin(top: PathBuf) -> Option<RepositorySource> {
     let remote = git(&top, &["remote", "get-url", "origin"])?;
     let url = https_of(remote.trim_end())?;
     let mut notes = vec![format!("the service clones {url}, which is `origin` here")];
@@ -96,7 +96,7 @@ fn of_origin(top: PathBuf) -> Option<Named> {
     }
     let upstream = git(&top, &["rev-parse", "--abbrev-ref", "@{upstream}"]);
     let branch = upstream.and_then(|name| Some(name.trim().strip_prefix("origin/")?.to_owned()));
-    Some(Named {
+    Some(RepositorySource {
         url,
         branch,
         folder: Some(top),

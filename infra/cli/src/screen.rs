@@ -47,7 +47,7 @@ impl Screen<'_> {
         }
     }
 
-    /// Says what is waited for as long as it lasts.
+    /// Shows the awaited event while the wait lasts.
     pub async fn during<T>(output: &Output, what: String, work: impl Future<Output = T>) -> T {
         let screen = Screen::new(output);
         screen.now(what);
@@ -80,7 +80,7 @@ impl Screen<'_> {
         self.refresh();
     }
 
-    /// Changes what is said beside it.
+    /// Changes the text beside it.
     pub fn beside(&self, text: String) {
         self.live.borrow_mut().1 = text;
         self.refresh();

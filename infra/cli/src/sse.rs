@@ -21,7 +21,7 @@ pub struct Message {
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
-/// Reads bytes into messages. The type of a message is passed over: its data says it as well.
+/// Reads bytes into messages. The type of a message is skipped: its data contains it as well.
 #[derive(Debug, Default)]
 pub struct Reader {
     line: Vec<u8>,

@@ -29,7 +29,7 @@ pub async fn watch(client: &Client, run: &RunId, screen: &Screen<'_>) -> Infalli
     }
 }
 
-/// Looks only while the newest event says that the run is queued.
+/// Reads only while the newest event shows that the run is queued.
 async fn name_waits(client: &Client, id: &RunId, screen: &Screen<'_>) -> Infallible {
     let (mut named, mut pause) = (None, FIRST);
     loop {

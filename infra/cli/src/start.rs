@@ -1,6 +1,6 @@
 //! `awo start`
 
-use crate::answers::{self, Started};
+use crate::answers::{self, StartAnswer};
 use crate::arguments::Start;
 use crate::client::Client;
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ pub async fn run(client: &Client, wanted: &Start, output: &Output) -> Result<(),
     let path = format!("/api/v1/work-orders/{id}/runs");
     let start = client.post(&path, None, &key);
     let text = Screen::during(output, format!("starting {id}"), start).await?;
-    let started: Started = answers::data(&text)?;
+    let started: StartAnswer = answers::data(&text)?;
     if wanted.follow || wanted.require_verified {
         let run = reference::run_id(&started.run_id)?;
         follow::announce(output, "started", [id.as_str(), &started.run_id])?;

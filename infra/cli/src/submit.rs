@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_left_to_the_service() {
+    fn options_that_are_not_given_are_left_to_the_service() {
         let source = json!({"type": "git", "repository": "https://example.com/a"});
         assert_eq!(
             body_of(&[]).unwrap(),

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_by_their_largest_unit() {
+    fn times_are_shown_by_their_largest_unit() {
         let at = |seconds: i64| Timestamp::from_epoch_ms(seconds * 1_000);
         for (before, seconds, text) in [
             (0, 0, "0 s ago"),

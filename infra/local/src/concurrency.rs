@@ -38,7 +38,10 @@ impl Concurrency {
     ///
     /// # Errors
     /// If it is throttled.
-    pub fn take(&self, function: &str) -> Result<Option<OwnedSemaphorePermit>, Throttled> {
+    pub fn take(
+        &self,
+        function: &str,
+    ) -> Result<Option<OwnedSemaphorePermit>, ConcurrencyExceeded> {
         let limits = self
             .0
             .read()
@@ -48,10 +51,10 @@ impl Concurrency {
         };
         let executions = limits.reserved.get(function).unwrap_or(&limits.unreserved);
         let permit = Arc::clone(executions).try_acquire_owned();
-        permit.map(Some).map_err(|_| Throttled)
+        permit.map(Some).map_err(|_| ConcurrencyExceeded)
     }
 }
 
 /// The function has all executions that it may have.
 #[derive(Debug)]
-pub(crate) struct Throttled;
+pub(crate) struct ConcurrencyExceeded;

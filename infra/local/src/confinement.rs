@@ -11,7 +11,7 @@ use nix::sys::stat::{Mode, umask};
 
 /// The user of agents in the image of runs, and here where the service is root's.
 const AGENT_UID: u32 = 10_001;
-/// Others may pass through, but not look around.
+/// Others may pass through, but not list it.
 const PASSABLE: u32 = 0o711;
 /// What only the owner can read.
 const OTHERS: u32 = 0o077;
@@ -78,7 +78,7 @@ impl Confinement {
         Ok(())
     }
 
-    /// What an operator should know, as a sentence.
+    /// A remark for operators, as a sentence.
     #[must_use]
     pub fn describe(self) -> String {
         match (self.user, self.sandbox) {

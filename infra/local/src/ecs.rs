@@ -44,7 +44,7 @@ mod task;
 /// ECS keeps a stopped task describable for about an hour.
 const STOPPED_RETENTION: TimeDelta = TimeDelta::hours(1);
 
-/// Stopped tasks that are kept at most; the oldest go first.
+/// Most stopped tasks that are stored; the oldest are removed first.
 pub const STOPPED_TASKS: usize = 5_000;
 
 /// How long a client token is remembered.
@@ -53,7 +53,7 @@ pub const TOKEN_RETENTION: TimeDelta = TimeDelta::hours(24);
 /// Client tokens that are remembered at most.
 pub const TOKENS: usize = 100_000;
 
-/// Started tasks from one look at the number of log files to the next.
+/// Started tasks from one count of log files to the next.
 const PRUNE_EVERY: usize = 100;
 
 /// ECS limits a request to far less.
@@ -79,7 +79,7 @@ pub struct EcsSettings {
 
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Token {
-    /// Tells the request that the token was first sent with from every other.
+    /// Distinguishes the token's first request from every other.
     pub request: String,
     pub tasks: Vec<String>,
     pub sent: DateTime<Utc>,
@@ -198,7 +198,7 @@ impl Ecs {
         living(&self.lock())
     }
 
-    /// Resolves when no task lives, or after `limit`; tells which.
+    /// Resolves when no task lives, or after `limit`; true in the first case.
     pub async fn idle(&self, limit: Duration) -> bool {
         let all_stopped = async {
             loop {
@@ -322,7 +322,7 @@ impl Ecs {
         });
     }
 
-    /// The only way to change a task: counts the version up and tells the rules.
+    /// The only way to change a task: counts the version up and sends the event to the rules.
     pub(crate) fn change(&self, id: &str, change: impl FnOnce(&mut Task)) -> Option<Task> {
         let conduct = self.conduct();
         let mut state = self.lock();

@@ -63,7 +63,7 @@ struct RootDirectory {
     path: String,
 }
 
-/// A refusal: its status, its code, and what else is said.
+/// A refusal: its status, its code, and further members.
 type Refusal = (StatusCode, &'static str, Value);
 
 fn bad(message: impl Into<String>) -> Refusal {

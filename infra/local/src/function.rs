@@ -26,7 +26,7 @@ use crate::concurrency::Concurrency;
 use crate::shutdown::Shutdown;
 use crate::{arn, clock};
 
-pub use stream::Abandoned;
+pub use stream::DisconnectPolicy;
 use stream::pump;
 
 mod stream;
@@ -172,11 +172,11 @@ pub(crate) enum Outcome {
 #[derive(Clone)]
 enum Handler {
     Whole(Function),
-    Stream(StreamingFunction, Abandoned),
+    Stream(StreamingFunction, DisconnectPolicy),
 }
 
 #[derive(Clone)]
-struct Registered {
+struct FunctionEntry {
     handler: Handler,
     timeout: Duration,
     config: Arc<lambda_runtime::Config>,
@@ -186,7 +186,7 @@ struct Registered {
 /// registry before the functions that need its endpoint exist.
 #[derive(Clone)]
 pub struct Registry {
-    functions: Arc<RwLock<HashMap<String, Registered>>>,
+    functions: Arc<RwLock<HashMap<String, FunctionEntry>>>,
     places: Arc<Semaphore>,
     concurrency: Concurrency,
     draining: Shutdown,
@@ -231,7 +231,7 @@ impl Registry {
         &self,
         name: &str,
         function: StreamingFunction,
-        abandoned: Abandoned,
+        abandoned: DisconnectPolicy,
         timeout: Duration,
     ) {
         self.insert(name, Handler::Stream(function, abandoned), timeout);
@@ -241,7 +241,7 @@ impl Registry {
         let mut config = lambda_runtime::Config::default();
         name.clone_into(&mut config.function_name);
         "$LATEST".clone_into(&mut config.version);
-        let registered = Registered {
+        let registered = FunctionEntry {
             handler,
             timeout,
             config: Arc::new(config),
@@ -299,7 +299,7 @@ impl Registry {
         }
     }
 
-    /// Resolves when no invocation runs any more, or after `limit`; tells which. Streams whose
+    /// Resolves when no invocation runs any more, or after `limit`; true in the first case. Streams whose
     /// clients are gone are not waited for: they end here.
     pub async fn drained(&self, limit: Duration) -> bool {
         self.draining.begin();
@@ -310,12 +310,12 @@ impl Registry {
 
 async fn run(
     name: String,
-    registered: Registered,
+    registered: FunctionEntry,
     event: String,
     place: InvocationPermits,
     draining: Shutdown,
 ) -> Result<Outcome, InvocationError> {
-    let Registered {
+    let FunctionEntry {
         handler,
         timeout,
         config,
@@ -337,8 +337,8 @@ async fn run(
                 .map_err(timed_out)?
                 .map_err(InvocationError::Failed)?;
             let until = match abandoned {
-                Abandoned::RunsOn => Some(draining),
-                Abandoned::Ends => None,
+                DisconnectPolicy::RunsOn => Some(draining),
+                DisconnectPolicy::Ends => None,
             };
             let chunks = pump(answer.chunks, deadline, place, until);
             Ok(Outcome::Stream(StreamAnswer {

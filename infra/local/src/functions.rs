@@ -9,7 +9,7 @@ use awo_http::routes::{FALLBACK, ROUTES, Route};
 use awo_workers::{PROGRAMS as WORKERS, Worker};
 
 use crate::function::{
-    Abandoned, Registry, event_function, http_function, streaming_http_function,
+    DisconnectPolicy, Registry, event_function, http_function, streaming_http_function,
 };
 use crate::gateway::{GatewayRoute, STREAM_TIMEOUT};
 
@@ -80,7 +80,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Makes it of what this cloud's environment says, as its program does when it starts.
+    /// Creates it from this cloud's environment, as its program does when it starts.
     ///
     /// # Errors
     /// When a setting is missing.
@@ -92,9 +92,9 @@ impl Program {
             Kind::Api(Make::Streaming(make)) => {
                 let function = streaming_http_function(make(cloud)?);
                 let abandoned = if self.name == READ_LIVE {
-                    Abandoned::Ends
+                    DisconnectPolicy::Ends
                 } else {
-                    Abandoned::RunsOn
+                    DisconnectPolicy::RunsOn
                 };
                 registry.register_streaming(self.name, function, abandoned, STREAM_TIMEOUT);
             }

@@ -16,7 +16,7 @@ use http_body_util::{BodyExt, Full};
 
 use crate::serve::{BoxError, Inside, RequestBody, Server};
 
-/// A client that reaches `servers` without a socket, and anybody else over the network.
+/// A client that reaches `servers` without a socket, and other hosts over the network.
 #[must_use]
 pub fn http_client<'a>(servers: impl IntoIterator<Item = &'a Server>) -> SharedHttpClient {
     let servers = servers.into_iter().map(Server::inside);

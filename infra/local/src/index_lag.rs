@@ -11,7 +11,7 @@ use awo_cloud::Clock;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::locks::{self, Locked};
+use crate::locks::{self, ItemKey};
 
 /// How late a copy hears of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +39,13 @@ struct Changes {
     /// By the time at which the copy hears of it, in milliseconds, and a number.
     waiting: BTreeMap<(i64, u64), Change>,
     /// The last of each item that is waiting.
-    last: HashMap<Locked, i64>,
+    last: HashMap<ItemKey, i64>,
     made: u64,
 }
 
 #[derive(Debug)]
 struct Change {
-    item: Locked,
+    item: ItemKey,
     operation: &'static str,
     body: Bytes,
 }
@@ -112,7 +112,7 @@ impl IndexLag {
         }
     }
 
-    /// Tells the copy what it hears by now.
+    /// Applies the writes that are due to the copy.
     pub(crate) fn catch_up(&self, apply: impl Fn(&str, &Bytes)) {
         let Some(lag) = &self.0 else { return };
         let (mut changes, now) = (lag.lock(), lag.now());
@@ -124,7 +124,7 @@ impl IndexLag {
             let change = first.remove();
             apply(change.operation, &change.body);
         }
-        changes.last.retain(|_, heard_at| *heard_at > now);
+        changes.last.retain(|_, visible_at| *visible_at > now);
     }
 }
 
@@ -142,9 +142,9 @@ impl Changes {
     fn wait(&mut self, change: Change, now: i64) {
         self.made += 1;
         let before = self.last.get(&change.item).copied().unwrap_or(now);
-        let heard_at = before.max(now + self.lag_ms());
-        self.last.insert(change.item.clone(), heard_at);
-        self.waiting.insert((heard_at, self.made), change);
+        let visible_at = before.max(now + self.lag_ms());
+        self.last.insert(change.item.clone(), visible_at);
+        self.waiting.insert((visible_at, self.made), change);
     }
 
     fn hear_sooner(&mut self, staleness: Staleness, now: i64) {
@@ -153,10 +153,10 @@ impl Changes {
         let latest = now.saturating_add(ms(most));
         let waiting = std::mem::take(&mut self.waiting).into_iter();
         self.waiting = waiting
-            .map(|((heard_at, nth), change)| ((heard_at.min(latest), nth), change))
+            .map(|((visible_at, nth), change)| ((visible_at.min(latest), nth), change))
             .collect();
-        for heard_at in self.last.values_mut() {
-            *heard_at = latest.min(*heard_at);
+        for visible_at in self.last.values_mut() {
+            *visible_at = latest.min(*visible_at);
         }
     }
 

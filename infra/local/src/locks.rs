@@ -16,22 +16,22 @@ const PREFIX: &str = "com.amazonaws.dynamodb.v20120810#";
 const CONFLICT: &str = "Transaction is ongoing for the item";
 
 /// A table, a partition key and a sort key, as JSON.
-pub(crate) type Locked = (String, String, String);
+pub(crate) type ItemKey = (String, String, String);
 
 /// The locks of a database. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Locks {
     hold: Duration,
-    /// Of so many writes one meets a rival whom nobody sees; with 0 none does.
+    /// Of so many writes one meets an invisible rival; with 0 none does.
     rival_every: u32,
     writes: Arc<AtomicU32>,
-    held: Arc<Mutex<HashSet<Locked>>>,
+    held: Arc<Mutex<HashSet<ItemKey>>>,
 }
 
 /// Items that are locked until this is dropped.
 struct LockedItems {
     locks: Locks,
-    items: Vec<Locked>,
+    items: Vec<ItemKey>,
 }
 
 impl Drop for LockedItems {
@@ -63,13 +63,13 @@ impl Locks {
         }
     }
 
-    /// True if this write meets a rival whom nobody sees.
+    /// True if this write meets an invisible rival.
     fn meets_a_rival(&self) -> bool {
         self.rival_every > 0
             && (self.writes.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(self.rival_every)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<Locked>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<ItemKey>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,7 +95,7 @@ impl Locks {
                 done.await
             };
         }
-        let items: Vec<Locked> = writes(&body).map(item).collect();
+        let items: Vec<ItemKey> = writes(&body).map(item).collect();
         if self.meets_a_rival() {
             return Err(canceled(&items, |item| Some(item) == items.last()));
         }
@@ -108,7 +108,7 @@ impl Locks {
         answer
     }
 
-    fn take(&self, items: Vec<Locked>) -> Result<LockedItems, Refusal> {
+    fn take(&self, items: Vec<ItemKey>) -> Result<LockedItems, Refusal> {
         let mut held = self.lock();
         if items.iter().any(|item| held.contains(item)) {
             return Err(canceled(&items, |item| held.contains(item)));
@@ -121,15 +121,15 @@ impl Locks {
     }
 }
 
-/// What a single write is told that comes for an item of somebody else's transaction.
+/// The error of a single write to an item of another transaction.
 fn conflict() -> Refusal {
     let code = format!("{PREFIX}TransactionConflictException");
     Refusal::new(400, &code, CONFLICT)
 }
 
-/// What a transaction is told of these items.
-fn canceled(items: &[Locked], is_locked: impl Fn(&Locked) -> bool) -> Refusal {
-    let reason = |item: &Locked| {
+/// The error of a transaction about these items.
+fn canceled(items: &[ItemKey], is_locked: impl Fn(&ItemKey) -> bool) -> Refusal {
+    let reason = |item: &ItemKey| {
         if is_locked(item) {
             json!({ "Code": "TransactionConflict", "Message": CONFLICT })
         } else {
@@ -157,7 +157,7 @@ pub(crate) fn writes(body: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// The item of a write.
-fn item(write: &Value) -> Locked {
+fn item(write: &Value) -> ItemKey {
     let (key, table) = (key(write), write["TableName"].as_str().unwrap_or_default());
     (
         table.to_owned(),

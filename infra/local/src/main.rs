@@ -33,7 +33,7 @@ const SWEEP_PERIOD: Duration = Duration::from_secs(10);
 /// How long another service may hold the data directory. One that was killed still does for a
 /// moment, through a process that it was just starting: until its exec, that has all files open.
 const LOCK_LIMIT: Duration = Duration::from_secs(3);
-/// Between two looks at the lock.
+/// Pause between two tries of the lock.
 const LOCK_AGAIN: Duration = Duration::from_millis(10);
 
 /// The owner's first key.
@@ -41,7 +41,7 @@ const FIRST_KEY: &str = "first-key.json";
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The owner's first key, kept in a file that only the owner can read.
+/// The owner's first key, stored in a file that only the owner can read.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FirstKey {

@@ -15,7 +15,7 @@ use crate::function::Registry;
 use crate::shutdown::Shutdown;
 use crate::sqs::message::{md5_of_attributes, md5_of_body};
 use crate::sqs::receive;
-use crate::sqs::{MessageAttributes, Queues, Receive, Received};
+use crate::sqs::{MessageAttributes, Queues, Receive, ReceivedMessage};
 
 /// One long poll. Only its end and a message wake the mapping.
 const WAIT: Duration = Duration::from_secs(20);
@@ -92,7 +92,7 @@ impl EventSourceMapping {
         while batches.join_next().await.is_some() {}
     }
 
-    async fn process(&self, queues: &Queues, registry: &Registry, received: Vec<Received>) {
+    async fn process(&self, queues: &Queues, registry: &Registry, received: Vec<ReceivedMessage>) {
         let records: Vec<Value> = received
             .iter()
             .map(|received| record(&self.queue, received))
@@ -152,7 +152,7 @@ fn failures(answer: &Value, ids: &HashSet<&str>) -> Result<HashSet<String>, Stri
         .collect()
 }
 
-fn record(queue: &str, received: &Received) -> Value {
+fn record(queue: &str, received: &ReceivedMessage) -> Value {
     let message = &received.message;
     let mut record = json!({
         "messageId": message.id,

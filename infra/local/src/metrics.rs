@@ -38,7 +38,7 @@ const START_SECONDS: [f64; 8] = [0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 1_800.0, 7_20
 
 type Label = (&'static str, String);
 
-/// What is counted. Clones share it.
+/// The counters. Clones share them.
 #[derive(Clone)]
 pub struct Metrics(Arc<Counts>);
 

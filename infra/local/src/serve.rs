@@ -30,7 +30,7 @@ pub const DRAIN: Duration = Duration::from_secs(5);
 /// once, and a loop without a pause would burn a core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A body that may end in an error, which cuts the connection: the only way to tell an HTTP
+/// A body that may end in an error, which cuts the connection: the only way to signal to an HTTP
 /// client that a stream broke off after its head was sent.
 pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, BoxError>;
 

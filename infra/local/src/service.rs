@@ -45,18 +45,18 @@ use crate::{REGION, Server, dynamodb, ecs, gateway, secrets, sqs, sts};
 const TTL_PERIOD: Duration = Duration::from_secs(600);
 /// Longest wait for tasks and functions at the end.
 const DRAIN: Duration = Duration::from_secs(40);
-/// Bytes from which the gateway compresses answers, as the template says.
+/// Bytes from which the gateway compresses answers, as in the template.
 pub const MINIMUM_COMPRESSION_SIZE: usize = 1_024;
 const CLUSTER: &str = "awo";
 /// What the names of its secrets begin with.
 const STACK: &str = "awo";
-/// Most due items of a shard that are looked at for wake-ups after a restart; the sweep wakes the rest.
+/// Most due items of a shard that are read for wake-ups after a restart; the sweep wakes the rest.
 const WOKEN_AGAIN: u32 = 1_000;
 
 /// How the service is started.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where everything is kept; without one, nothing is.
+    /// The folder of all data; without one, nothing is stored.
     pub data_dir: Option<PathBuf>,
     /// The gateway's port; 0 for any.
     pub port: u16,
@@ -111,9 +111,9 @@ pub enum StartError {
     /// A port, a file or a directory.
     #[error("{what}: {error}")]
     Io {
-        /// What was tried.
+        /// The call.
         what: String,
-        /// What came of it.
+        /// Its outcome.
         error: io::Error,
     },
     /// A setting.
@@ -233,7 +233,7 @@ impl Service {
         Ok(())
     }
 
-    /// Stops: tasks are told to end, functions under way finish.
+    /// Stops: tasks are asked to end, functions under way finish.
     pub async fn stop(self) {
         self.ending.work.begin();
         self.ecs.idle(DRAIN).await;
@@ -342,7 +342,7 @@ fn files_of(options: &Options) -> PathBuf {
     dir.unwrap_or(&options.log_dir).join("files")
 }
 
-/// SQS would have kept the wake-ups that an earlier process took with it, so they are sent again.
+/// SQS would still have the wake-ups that an earlier process lost, so they are sent again.
 async fn ring_again(cloud: &Cloud, store: &Store) -> Result<(), StartError> {
     let queue = cloud.run_queue()?;
     let by_the_last_wake_up = cloud.clock.now().plus_ms(WAKE_UP_MS);
@@ -355,7 +355,7 @@ async fn ring_again(cloud: &Cloud, store: &Store) -> Result<(), StartError> {
     Ok(())
 }
 
-/// What the product is told in its environment, as the template tells it in the cloud.
+/// The product's environment variables, as the template sets them in the cloud.
 fn settings(options: &Options, stand_ins: &StandIns) -> BTreeMap<String, String> {
     let mut settings: BTreeMap<String, String> = [
         ("AWS_REGION", REGION),

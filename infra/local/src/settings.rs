@@ -237,7 +237,7 @@ pub fn help() -> String {
     help
 }
 
-/// Names of the environment that look like settings and are none.
+/// Names of the environment that resemble settings and are none.
 pub fn unknown(names: impl Iterator<Item = String>) -> Vec<String> {
     let is_known =
         |name: &str| OTHERS.contains(&name) || SETTINGS.iter().any(|setting| setting.name == name);

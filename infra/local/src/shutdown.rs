@@ -25,7 +25,7 @@ impl Shutdown {
         }
     }
 
-    /// Tells everyone to finish. Further calls change nothing.
+    /// Signals everything to finish. Further calls change nothing.
     pub fn begin(&self) {
         self.sign.send_replace(true);
     }

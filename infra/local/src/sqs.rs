@@ -18,7 +18,9 @@ use crate::serve::Server;
 use crate::shutdown::Shutdown;
 pub use crate::sqs::attributes::{QueueAttributes, RedrivePolicy};
 pub use crate::sqs::error::SqsError;
-pub use crate::sqs::message::{Message, MessageAttribute, MessageAttributes, NewMessage, Received};
+pub use crate::sqs::message::{
+    Message, MessageAttribute, MessageAttributes, NewMessage, ReceivedMessage,
+};
 use crate::sqs::queue::{Queue, ReceiveLimits};
 pub use crate::sqs::store::Counts;
 use crate::{arn, clock};
@@ -69,7 +71,7 @@ pub fn start(
     })
 }
 
-/// What a receive asks for.
+/// The parameters of a receive.
 #[derive(Clone, Copy, Debug)]
 pub struct Receive {
     /// 1 to 10.
@@ -180,7 +182,11 @@ impl Queues {
     ///
     /// # Errors
     /// When there is no such queue or too many messages are in flight.
-    pub async fn receive(&self, name: &str, receive: Receive) -> Result<Vec<Received>, SqsError> {
+    pub async fn receive(
+        &self,
+        name: &str,
+        receive: Receive,
+    ) -> Result<Vec<ReceivedMessage>, SqsError> {
         let start = Instant::now();
         let wait = match receive.wait {
             Some(wait) => wait,
@@ -191,17 +197,17 @@ impl Queues {
         loop {
             let arrival = arrivals.notified();
             tokio::pin!(arrival);
-            // Listen before looking, so that a message that comes in between is not missed.
+            // Listen before reading, so that a message that comes in between is not missed.
             arrival.as_mut().enable();
             let now = Instant::now();
             let (received, next) = self.try_receive(name, receive, now)?;
             if !received.is_empty() || now >= deadline || self.shutdown.has_begun() {
                 return Ok(received);
             }
-            let look_again = next.map_or(deadline, |next| next.min(deadline));
+            let next_read = next.map_or(deadline, |next| next.min(deadline));
             tokio::select! {
                 () = arrival => {}
-                () = tokio::time::sleep_until(look_again) => {}
+                () = tokio::time::sleep_until(next_read) => {}
                 () = self.shutdown.begun() => return Ok(Vec::new()),
             }
         }
@@ -212,7 +218,7 @@ impl Queues {
         name: &str,
         receive: Receive,
         now: Instant,
-    ) -> Result<(Vec<Received>, Option<Instant>), SqsError> {
+    ) -> Result<(Vec<ReceivedMessage>, Option<Instant>), SqsError> {
         let Receive {
             messages,
             bytes,

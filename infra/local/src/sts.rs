@@ -1,5 +1,5 @@
 //! STS, of which AssumeRole is implemented. Invariants: a session has a role of this account and
-//! what real ones may have; its token says what it is, and its secret key follows from token and
+//! what real ones may have; its token describes it, and its secret key follows from token and
 //! access key, so that a double of another service can check signatures without asking.
 
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ const LIMITS: Limits = Limits {
     head_time: Duration::from_secs(600),
 };
 
-/// A session, as its token says.
+/// A session, as its token describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// Names the credentials.

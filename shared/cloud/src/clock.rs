@@ -21,7 +21,7 @@ impl Clock {
         Timestamp::from_epoch_ms(ms + self.ahead_ms.load(Ordering::Relaxed))
     }
 
-    /// Moves this clock and all its clones forward.
+    /// Advances this clock and all its clones.
     pub fn advance(&self, ms: i64) {
         self.ahead_ms.fetch_add(ms, Ordering::Relaxed);
     }

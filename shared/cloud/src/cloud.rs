@@ -35,7 +35,7 @@ const TRY: Duration = Duration::from_secs(5);
 /// Longest call, all its tries.
 const CALL: Duration = Duration::from_secs(15);
 
-/// What functions are made of.
+/// The parts of functions.
 #[derive(Debug, Clone)]
 pub struct Cloud {
     /// The settings, from environment variables.
@@ -104,7 +104,7 @@ impl Cloud {
         }
     }
 
-    /// The same cloud for one of several functions in a process: AWS is told whose calls they are,
+    /// The same cloud for one of several functions in a process: its calls name the function,
     /// and what its transactions leave to do is its own, as if it had a process to itself.
     #[must_use]
     pub fn of_function(&self, name: &str) -> Cloud {

@@ -16,7 +16,7 @@ use aws_sdk_ecs::types::{ContainerOverride, KeyValuePair, LaunchType, Task, Task
 use crate::definitions::is_gone;
 use crate::environment::{Environment, SetupError};
 pub use crate::launch::Launch;
-pub use ends::{ContainerEnd, Gone, TaskState};
+pub use ends::{ContainerEnd, TaskEnd, TaskState};
 use ends::{gone, has_ended};
 
 /// The name of the container in the task definition.
@@ -39,7 +39,7 @@ pub struct Compute {
     cluster: String,
 }
 
-/// What came of asking for a task.
+/// The outcome of a request for a task.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TaskOutcome {
     /// There is one.
@@ -56,7 +56,7 @@ pub enum TaskOutcome {
     },
 }
 
-/// Which lease a task was asked for, as its `startedBy` says: a run may have had a task before.
+/// The lease of a task, from its `startedBy`: a run may have had a task before.
 #[must_use]
 pub fn started_by(lease: &Lease) -> String {
     started_as(&lease.org_id, &lease.client_token)
@@ -66,13 +66,13 @@ fn started_as(org: &OrgId, client_token: &str) -> String {
     format!("{org}/{client_token}")
 }
 
-/// Which manual verification a task belongs to, as its `startedBy` says.
+/// The manual verification of a task, from its `startedBy`.
 fn started_for(org: &OrgId, id: &VerificationId) -> String {
     format!("{org}/{id}")
 }
 
-/// What sets one task apart.
-struct Wanted<'a> {
+/// The request of one task.
+struct TaskRequest<'a> {
     org: &'a OrgId,
     size: Option<Size>,
     nonce: String,
@@ -117,7 +117,7 @@ impl Compute {
     /// Internal, when ECS fails.
     pub async fn run_task(&self, launch: &Launch, lease: &Lease) -> Result<TaskOutcome, Error> {
         let secret = lease.nonce.clone().unwrap_or_default();
-        let wanted = Wanted {
+        let wanted = TaskRequest {
             org: &lease.org_id,
             size: lease.size,
             nonce: format!("{}.{}.{secret}", lease.org_id, lease.run_id),
@@ -138,7 +138,7 @@ impl Compute {
     ) -> Result<TaskOutcome, Error> {
         let (org, id) = (&verification.org_id, &verification.verification_id);
         let secret = verification.nonce.clone().unwrap_or_default();
-        let wanted = Wanted {
+        let wanted = TaskRequest {
             org,
             size: verification.run.as_ref().and_then(|run| run.size),
             nonce: format!("{org}.{id}.{secret}"),
@@ -148,7 +148,7 @@ impl Compute {
         self.ask(launch, wanted).await
     }
 
-    async fn ask(&self, launch: &Launch, wanted: Wanted<'_>) -> Result<TaskOutcome, Error> {
+    async fn ask(&self, launch: &Launch, wanted: TaskRequest<'_>) -> Result<TaskOutcome, Error> {
         let container = ContainerOverride::builder()
             .name(CONTAINER)
             .environment(
@@ -256,9 +256,9 @@ impl Compute {
         match answer.tasks().first() {
             Some(task) if has_ended(task) => Ok(TaskState::Gone(gone(task))),
             Some(_) => Ok(TaskState::Alive),
-            None => Ok(TaskState::Gone(Gone {
+            None => Ok(TaskState::Gone(TaskEnd {
                 reason: "the task is not known any more".to_owned(),
-                ..Gone::default()
+                ..TaskEnd::default()
             })),
         }
     }

@@ -158,8 +158,8 @@ fn derived(base: TaskDefinition, derivation: &Derivation<'_>) -> Result<TaskDefi
     }
 }
 
-/// The volumes of a definition with the shared one on a file system. Traffic is encrypted, and the
-/// task's role is who asks: nobody else can mount anything there.
+/// The volumes of a definition with the shared one on a file system. Traffic is encrypted, and the mount
+/// is authorized by the task's role: no other role can mount anything there.
 fn with_access_point(volumes: &[Volume], mount: Mount<'_>) -> Result<Vec<Volume>, Error> {
     let authorization = EfsAuthorizationConfig::builder()
         .access_point_id(mount.access_point)

@@ -11,10 +11,10 @@ use aws_sdk_efs::operation::create_access_point::CreateAccessPointError;
 use aws_sdk_efs::operation::delete_access_point::DeleteAccessPointError;
 use aws_sdk_efs::types::{CreationInfo, LifeCycleState, RootDirectory};
 
-/// Looks at a new access point until it can be mounted, and the pause between two.
-const LOOKS: u32 = 30;
+/// Most reads of a new access point until it can be mounted, and the pause between two.
+const READS: u32 = 30;
 const PAUSE: Duration = Duration::from_millis(500);
-/// The folder of an organization is the runner's, which is root, and nobody else may enter it.
+/// The folder of an organization is the runner's, which is root, and no other user may enter it.
 const OWNER: i64 = 0;
 const MODE: &str = "0700";
 
@@ -93,7 +93,7 @@ impl Files {
     }
 
     async fn until_available(&self, id: &str) -> Result<(), Error> {
-        for _ in 0..LOOKS {
+        for _ in 0..READS {
             let answer = self
                 .client
                 .describe_access_points()

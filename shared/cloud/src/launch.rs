@@ -20,7 +20,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// As the environment says.
+    /// From the environment.
     ///
     /// # Errors
     /// [`SetupError`] if the task definition is not set.

@@ -13,7 +13,7 @@ use crate::Cloud;
 
 /// Messages of one call: as many as SQS takes.
 const BATCH: usize = 10;
-/// Longest time for which SQS hides a message that was received, in seconds: 12 h, of which some
+/// Longest visibility timeout of a message that was received, in seconds: 12 h, of which some
 /// have gone by.
 const MAX_HIDDEN_SECONDS: i64 = 11 * 3_600;
 
@@ -58,13 +58,14 @@ impl NotificationQueue {
     /// seconds: never earlier. They are named by their receipt handles.
     ///
     /// # Errors
-    /// Internal, when SQS fails: those that were not hidden come back when the queue's own time is
+    /// Internal, when SQS fails: those whose visibility was not extended come back when the queue's own time is
     /// over.
     pub async fn extend_visibility(&self, messages: &[(String, i64)]) -> Result<(), Error> {
         for batch in messages.chunks(BATCH) {
             let entries = batch.iter().enumerate();
-            let entries: Result<Vec<_>, Error> = entries.map(|(nth, m)| hiding(nth, m)).collect();
-            let hidden = self
+            let entries: Result<Vec<_>, Error> =
+                entries.map(|(nth, m)| visibility_entry(nth, m)).collect();
+            let extended = self
                 .client
                 .change_message_visibility_batch()
                 .queue_url(&self.url)
@@ -72,19 +73,19 @@ impl NotificationQueue {
                 .send()
                 .await;
             let call = "ChangeMessageVisibilityBatch";
-            let hidden = hidden.map_err(|e| failed(call, &DisplayErrorContext(&e)))?;
-            if let Some(refused) = hidden.failed.first() {
+            let extended = extended.map_err(|e| failed(call, &DisplayErrorContext(&e)))?;
+            if let Some(refused) = extended.failed.first() {
                 return Err(failed(call, &refused.code));
             }
         }
         Ok(())
     }
 
-    /// About how many messages are hidden: a queue takes 120 000, and then hands out none.
+    /// Approximate number of messages in flight: a queue allows 120 000, and then hands out none.
     ///
     /// # Errors
     /// Internal, when SQS fails.
-    pub async fn hidden(&self) -> Result<u64, Error> {
+    pub async fn in_flight(&self) -> Result<u64, Error> {
         let name = QueueAttributeName::ApproximateNumberOfMessagesNotVisible;
         let known = self
             .client
@@ -94,10 +95,10 @@ impl NotificationQueue {
             .send()
             .await;
         let known = known.map_err(|e| failed("GetQueueAttributes", &DisplayErrorContext(&e)))?;
-        let hidden = known.attributes.and_then(|mut known| known.remove(&name));
-        hidden
+        let count = known.attributes.and_then(|mut known| known.remove(&name));
+        count
             .and_then(|count| count.parse().ok())
-            .ok_or_else(|| Error::internal("GetQueueAttributes: no count of hidden messages"))
+            .ok_or_else(|| Error::internal("GetQueueAttributes: no count of messages in flight"))
     }
 }
 
@@ -114,7 +115,7 @@ fn entry(nth: usize, notification: &Notification) -> Result<SendMessageBatchRequ
         .map_err(Error::internal)
 }
 
-fn hiding(
+fn visibility_entry(
     nth: usize,
     (receipt_handle, ms): &(String, i64),
 ) -> Result<ChangeMessageVisibilityBatchRequestEntry, Error> {
@@ -133,7 +134,7 @@ fn failed(call: &str, why: &dyn std::fmt::Display) -> Error {
     Error::internal(format!("{call}: {why}"))
 }
 
-/// Sends what the transactions of a handler have noted. Whoever calls handlers has one.
+/// Sends the notifications that the transactions of a handler have recorded. Each caller of handlers has one.
 #[derive(Debug, Clone)]
 pub struct Notifier {
     noted: Notifications,
@@ -141,7 +142,7 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// Of everything that is made of this cloud. A function that tells nothing needs no queue.
+    /// Of everything that is made of this cloud. A function without notifications needs no queue.
     #[must_use]
     pub fn new(cloud: &Cloud) -> Notifier {
         Notifier {

@@ -53,7 +53,7 @@ impl LocalRecord {
     /// Takes the record away, unless another service has replaced it.
     pub fn remove(&self, config_dir: &Path) {
         if LocalRecord::read(config_dir).as_ref() == Some(self) {
-            // A record that stays names a service that does not answer, which awo says.
+            // A record that stays names a service that does not answer, which awo reports.
             let _ = std::fs::remove_file(config_dir.join(RECORD));
         }
     }
@@ -71,7 +71,7 @@ pub fn make_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Writes a file whole or not at all, for the owner only. Others may write to its folder: the
-/// draft is a new file under a name that nobody can foresee, and a link that stands at `path` is
+/// draft is a new file under an unpredictable name, and a link that stands at `path` is
 /// replaced, not followed.
 ///
 /// # Errors

@@ -37,7 +37,7 @@ pub fn max_tasks(environment: &Environment) -> Result<MaxTasks, SetupError> {
     })
 }
 
-/// For how long timelines, logs and diffs are kept.
+/// Retention of timelines, logs and diffs.
 ///
 /// # Errors
 /// [`SetupError`] if the setting does not read.
@@ -68,7 +68,7 @@ pub fn environments(environment: &Environment) -> Deployment {
     }
 }
 
-/// What is reserved for a run whose work order does not say.
+/// The amount reserved for a run whose work order has no limit.
 ///
 /// # Errors
 /// [`SetupError`] if the setting does not read.
@@ -171,7 +171,7 @@ pub fn webhook_reach(environment: &Environment) -> Reach {
     }
 }
 
-/// When deliveries are tried again: as the contract says, or sooner where a test says so.
+/// Delays between attempts at a delivery: the contract's, or a test's shorter ones.
 ///
 /// # Errors
 /// [`SetupError`] if the setting does not read.

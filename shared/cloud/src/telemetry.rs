@@ -1,7 +1,7 @@
-//! Logs: JSON lines on standard error, `AWO_LOG` says how much (default `info`).
+//! Logs: JSON lines on standard error, with the level of `AWO_LOG` (default `info`).
 //!
 //! A line has its message and its fields at the top. The deployment counts lines by them
-//! (`template.yaml`, metric filters), so a nested one would be counted by nobody.
+//! (`template.yaml`, metric filters), so no filter would count a nested one.
 
 use tracing::Subscriber;
 use tracing_subscriber::Layer;
@@ -11,7 +11,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// What says how much is logged.
+/// The variable of the log level.
 pub const LEVELS: &str = "AWO_LOG";
 
 /// Starts logging. Starting it twice does nothing.
@@ -22,7 +22,7 @@ pub fn start() {
     drop(logging.try_init());
 }
 
-/// What is logged: as the environment says, or this and above.
+/// The log level: the environment's, or this one.
 #[must_use]
 pub fn levels(default: LevelFilter) -> Targets {
     let levels = std::env::var(LEVELS).ok();
@@ -54,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    /// What was written.
+    /// The output.
     #[derive(Clone, Default)]
     struct Buffer(Arc<Mutex<Vec<u8>>>);
 
@@ -69,18 +69,18 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_its_message_and_its_fields_at_the_top_where_alarms_look_for_them() {
-        let kept = Buffer::default();
-        let writer = kept.clone();
+    fn a_line_has_its_message_and_its_fields_at_the_top_where_alarms_find_them() {
+        let buffer = Buffer::default();
+        let writer = buffer.clone();
         let lines = tracing_subscriber::registry()
             .with(LevelFilter::INFO)
             .with(lines(move || writer.clone()));
         tracing::subscriber::with_default(lines, || {
             let none: Option<&str> = None;
             tracing::error!(failed = 3, code = ?Some(1), none, "it \"broke\"");
-            tracing::debug!("not told");
+            tracing::debug!("not logged");
         });
-        let written = kept.0.lock().unwrap().clone();
+        let written = buffer.0.lock().unwrap().clone();
         let mut line: Value = serde_json::from_slice(&written).unwrap();
         assert!(line["timestamp"].take().is_string());
         let wanted = json!({

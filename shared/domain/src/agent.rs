@@ -61,7 +61,7 @@ pub struct Agent {
     pub command: Option<Vec<String>>,
 }
 
-/// One thing that the last iteration got wrong, as the next one is told.
+/// One fault of the last iteration, as the next one's prompt describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Feedback {
@@ -70,7 +70,7 @@ pub struct Feedback {
     pub level: Option<Level>,
     /// The check's name.
     pub check: String,
-    /// What was found.
+    /// The finding.
     pub message: String,
 }
 
@@ -112,7 +112,7 @@ pub struct AgentRequest {
     /// The work order of which it is a part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<WorkOrderId>,
-    /// What is left.
+    /// The remainder.
     pub limits: RequestLimits,
 }
 
@@ -149,7 +149,7 @@ pub struct AgentResult {
 
 /// Largest result file that is read, in bytes.
 pub const MAX_RESULT_BYTES: u64 = 1_048_576;
-/// Longest summary and session id that are kept, in bytes.
+/// Longest summary and session id that are stored, in bytes.
 pub const MAX_RESULT_TEXT: usize = 4_096;
 /// Largest `children` of a result file, in bytes of JSON without white space.
 pub const MAX_CHILDREN_BYTES: usize = 524_288;
@@ -180,7 +180,7 @@ impl AgentResult {
     }
 }
 
-/// What does not depend on the parent and its organization; the rest is the service's to say.
+/// Faults that do not depend on the parent and its organization; the service checks the rest.
 fn check_children(children: &[serde_json::Value]) -> Result<(), String> {
     let most = usize::try_from(MAX_CHILDREN).unwrap_or(usize::MAX);
     if children.len() > most {

@@ -91,7 +91,7 @@ impl ApiKey {
         KeyId(self.0[PREFIX.len()..PREFIX.len() + ID_LEN].to_owned())
     }
 
-    /// What is kept of it: lower-case hex SHA-256 of the whole key.
+    /// The stored part: lower-case hex SHA-256 of the whole key.
     #[must_use]
     pub fn hash(&self) -> String {
         hex::encode(Sha256::digest(self.0.as_bytes()))
@@ -114,7 +114,7 @@ fn checksum(body: &str) -> String {
     digits.into_iter().map(char::from).collect()
 }
 
-/// What a key may do.
+/// The scopes of a key.
 #[derive(
     Debug,
     Clone,

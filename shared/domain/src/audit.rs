@@ -27,7 +27,7 @@ pub fn canonical_hash(of: &impl Serialize) -> Result<String, Error> {
     Ok(hex::encode(Sha256::digest(canonical)))
 }
 
-/// What a run was told at one moment; its JSON is the item that is served.
+/// A run's configuration at one moment; its JSON is the item that is served.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = ConfigSnapshot)]
@@ -116,15 +116,15 @@ pub struct ConfigChange {
     pub iteration: u32,
     /// Its dotted path.
     pub path: String,
-    /// What it was; null if it was absent.
+    /// The value before; null if it was absent.
     pub previous_value: Value,
-    /// What it is; null if it is absent.
+    /// The value; null if it is absent.
     pub new_value: Value,
     /// When the run took it over.
     pub changed_at: Timestamp,
 }
 
-/// What changed from snapshot to snapshot, in their order.
+/// The changes from snapshot to snapshot, in their order.
 #[must_use]
 pub fn changes(snapshots: &[Snapshot]) -> Vec<ConfigChange> {
     let steps = snapshots.windows(2).flat_map(|two| {
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(last.chain_head, canonical_hash(&second).unwrap());
         assert_eq!((last.snapshots, last.changes), (2, 3));
         let all = changes(&[first, second]);
-        let told: Vec<_> = (all.iter())
+        let found: Vec<_> = (all.iter())
             .map(|c| {
                 (
                     c.iteration,
@@ -230,7 +230,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            found,
             [
                 (3, "executionLimits.maxTotalTokens", &json!(null), &json!(5)),
                 (3, "gitOps.labels", &json!([]), &json!(["a"])),

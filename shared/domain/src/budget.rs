@@ -1,4 +1,4 @@
-//! Budgets: what may be spent in a period, kept by reservation. A run counts in the period in which
+//! Budgets: limits of a period's spending, enforced by reservation. A run counts in the period in which
 //! its credits were reserved, with its hold until it is settled and with its cost from then on.
 
 mod alert;
@@ -25,7 +25,7 @@ pub const MAX_ALERTS: usize = 5;
 /// The percentages where a client names none.
 pub const USUAL_ALERTS: [u8; 3] = [50, 80, 100];
 
-/// What happens to a run that would take a budget above its limit.
+/// The effect on a run that would exceed a budget's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[derive(EnumString, IntoStaticStr, VariantArray)]
@@ -75,11 +75,11 @@ impl AlertsAt {
     }
 }
 
-/// What a client sets of a budget.
+/// The fields of a budget that a client sets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Content {
-    /// What people call it.
+    /// Its name.
     pub name: String,
     /// Whose runs count.
     pub scope: BudgetScope,
@@ -87,7 +87,7 @@ pub struct Content {
     pub period: Period,
     /// Most that may be spent and reserved, in micro-credits.
     pub limit_micro: i64,
-    /// What happens at the limit.
+    /// The effect of the limit.
     pub on_limit: OnLimit,
     /// At which percentages of the limit the organization is alerted.
     pub alerts_at: AlertsAt,
@@ -114,7 +114,7 @@ pub struct Budget {
     pub epoch: u32,
 }
 
-/// What counts against a limit.
+/// The amount that counts against a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
     /// What settled runs cost, less what was given back.

@@ -45,7 +45,7 @@ use crate::{OrgId, RunId, TaskPrompt, Timestamp, WorkOrderId};
 pub const CLAIM_PATH: &str = "/control/claim";
 
 /// A header of every answer of the control function, whatever its status. A refusal without it comes from
-/// something in between (a firewall, the gateway, a proxy) and says nothing about the run.
+/// something in between (a firewall, the gateway, a proxy) and means nothing for the run.
 pub const ANSWER_MARK: &str = "x-awo-control";
 
 /// Largest body that the control API takes from a runner, in bytes.
@@ -65,7 +65,7 @@ pub fn finish_path(org: &OrgId, run: &RunId) -> String {
 
 /// Most events in one report.
 pub const MAX_REPORTED_EVENTS: usize = 20;
-/// How often a runner that has nothing to say reports all the same.
+/// Interval of reports without content (heartbeats).
 pub const HEARTBEAT_MS: u64 = 10_000;
 /// How long a run waits for providers in all, without being charged for it.
 pub const PROVIDER_WAIT_MS: u64 = 900_000;
@@ -82,7 +82,7 @@ pub const MAX_FILE_NAME: usize = 300;
 pub struct Claim {
     /// The nonce, whole.
     pub nonce: String,
-    /// 64 lower-case hex digits that the runner drew; kept hashed by the service.
+    /// 64 lower-case hex digits that the runner generated; the service stores their hash.
     pub token: String,
 }
 
@@ -130,7 +130,7 @@ pub struct RunSpec {
     pub hooks: Hooks,
     /// True where `file://` repositories may be cloned.
     pub allow_file_repositories: bool,
-    /// Who does the work.
+    /// The agent.
     pub agent: Agent,
     /// The number of iterations that the work order asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,7 +167,7 @@ pub struct RunSpec {
     /// The work order of which this one is a part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<WorkOrderId>,
-    /// What the run had come to, if it has waited for its children.
+    /// The run's state before it waited for its children, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumption: Option<Resumption>,
     /// How long it has waited for providers before.
@@ -209,7 +209,7 @@ pub enum RunnerEvent {
         /// From 1.
         iteration: u32,
     },
-    /// What the agent wrote lately, for whoever watches; a sample, with a log for the rest.
+    /// The agent's latest output, for viewers; a sample, the log has the rest.
     AgentOutput {
         /// From 1.
         iteration: u32,
@@ -373,7 +373,7 @@ pub struct Report {
     pub events: Vec<NumberedEvent>,
 }
 
-/// What a run goes by from an iteration on.
+/// A run's effective configuration from an iteration on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Configuration {
@@ -387,13 +387,13 @@ pub struct Configuration {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportAnswer {
-    /// The highest event number that is kept.
+    /// The highest event number that is stored.
     pub acknowledged: u64,
-    /// What a client wants, if it wants the run to stop. From then on events are no longer kept;
+    /// A client's stop request, if there is one. From then on events are no longer stored;
     /// the last report is, once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_request: Option<StopRequest>,
-    /// What the iteration goes by whose start was reported, as it is audited.
+    /// The effective configuration of the iteration whose start was reported, as it is audited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<Box<Configuration>>,
 }

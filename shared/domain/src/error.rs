@@ -67,7 +67,7 @@ impl fmt::Display for Resource {
 /// Why a request was not done.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// No key, or one that is malformed, unknown or revoked: the caller is not told which.
+    /// No key, or one that is malformed, unknown or revoked: the response does not distinguish them.
     #[error("a valid API key is needed: send it as \"Authorization: Bearer org_live_…\"")]
     Unauthorized,
     /// The key is good, but not for this.
@@ -94,7 +94,7 @@ pub enum Error {
     OverBudget {
         /// The budget.
         budget_id: BudgetId,
-        /// What people call it.
+        /// Its name.
         name: String,
         /// The hold.
         needed: f64,

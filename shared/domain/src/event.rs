@@ -35,7 +35,7 @@ pub struct TimelineEvent {
 }
 
 impl TimelineEvent {
-    /// True if it tells the run's end: a run has one such event.
+    /// True if it reports the run's end: a run has one such event.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         TimelineEventType::parse(&self.kind).is_some_and(TimelineEventType::is_terminal)
@@ -61,7 +61,7 @@ pub struct RunEnding {
     pub completed_at: Timestamp,
     /// What it cost, in credits; of a canceled run that is not known yet.
     pub credits: MicroCredits,
-    /// Why a client stopped it, if one did and said so.
+    /// The reason of a client's stop, if it gave one.
     pub reason: Option<String>,
 }
 
@@ -110,7 +110,7 @@ impl RunEnding {
     }
 }
 
-/// The moves of a run itself.
+/// The transitions of a run itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lifecycle {
     /// The run exists and waits.
@@ -207,7 +207,7 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
         fields.remove("type");
     }
     if let RunnerEvent::AgentFinished { usage, .. } = event {
-        // Counts alone: what they cost is the run's to say.
+        // Counts alone: the run has their cost.
         data["usage"] = usage.iter().map(|one| json!(one.usage)).collect();
     }
     use TimelineEventType as T;

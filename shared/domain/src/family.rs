@@ -4,7 +4,7 @@
 use crate::money::MicroCredits;
 
 /// Shares what is left of a run's hold among the children that its agent asks for, and the run
-/// itself, which has to bring together what they do: in equal parts, but nobody gets more than it
+/// itself, which has to integrate their work: in equal parts, but no child gets more than it
 /// asks for, and what that leaves is shared by the others. A child without a limit of its own, and
 /// the run, ask for as much as there is.
 #[must_use]

@@ -64,7 +64,7 @@ macro_rules! id {
                 }
             }
 
-            /// When it was made, which its first ten characters say.
+            /// The time of its creation, which its first ten characters encode.
             #[must_use]
             pub fn made_at(&self) -> Timestamp {
                 let ulid = self.0.strip_prefix($prefix).and_then(|text| ulid::Ulid::from_string(text).ok());
@@ -145,7 +145,7 @@ id!(
     "wh_"
 );
 id!(
-    /// An event that webhooks are told of: the same at each attempt, by which receivers know that
+    /// An event for webhooks: the same at each attempt, by which receivers know that
     /// they have it already.
     EventId,
     "evt_"

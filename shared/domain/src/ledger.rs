@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::environment::Size;
 use crate::money::{MicroCredits, NanoUsd};
 
-/// The kind of an entry; it also says the direction, amounts are always positive.
+/// The kind of an entry; it implies the direction, amounts are always positive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = CreditTransactionType)]
@@ -79,7 +79,7 @@ impl CostParts {
     }
 }
 
-/// What a deduction is made of: model + compute − capped = amount.
+/// The parts of a deduction: model + compute − capped = amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CostBreakdown)]
@@ -94,7 +94,7 @@ pub struct Breakdown {
 
 impl Rates {
     /// The same for a task of this size: compute costs in proportion to vCPU, and the deployment's
-    /// rate is that of a medium one, and of one that does not say.
+    /// rate is that of a medium one, and of one without a size.
     #[must_use]
     pub fn sized(self, size: Option<Size>) -> Rates {
         let milli_vcpu = size.unwrap_or(Size::Medium).milli_vcpu();

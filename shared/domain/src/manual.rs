@@ -25,7 +25,7 @@ pub fn verification_report_path(org: &OrgId, id: &VerificationId) -> String {
 
 /// Wall time that a client can give all of it.
 pub const TIMEOUT_MS: RangeInclusive<u64> = 1_000..=600_000;
-/// Wall time where the client does not say.
+/// Wall time without a client's setting.
 pub const DEFAULT_TIMEOUT_MS: u64 = 60_000;
 /// Longest path of a workspace, in bytes: what Linux takes.
 pub const MAX_WORK_DIR_BYTES: usize = 4_095;
@@ -33,21 +33,21 @@ pub const MAX_WORK_DIR_BYTES: usize = 4_095;
 pub const MAX_MODIFIED_FILES: usize = 5_000;
 /// Longest path of one of them, in bytes.
 pub const MAX_FILE_BYTES: usize = 4_095;
-/// Largest result that is kept, in bytes of its JSON: it is part of one item.
+/// Largest result that is stored, in bytes of its JSON: it is part of one item.
 pub const MAX_RESULT_BYTES: usize = 300_000;
 /// What is wrong with a workspace, at most, in bytes.
 pub const MAX_REFUSAL_BYTES: usize = 2_048;
 
-/// What a client asked for.
+/// A client's request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// Absolute; whether it may be looked at is for the runner to find out.
+    /// Absolute; the runner decides whether it may be read.
     pub work_dir: String,
     /// What the workspace is about, for custom plugins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_prompt: Option<String>,
-    /// The files that checks of files look at, relative; all files where it is absent.
+    /// The files that checks of files read, relative; all files where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified_files: Option<Vec<String>>,
     /// In order.
@@ -93,7 +93,7 @@ pub struct VerificationEnvironment {
     pub environment: RunEnvironment,
 }
 
-/// What the runner says.
+/// The runner's report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     tag = "type",

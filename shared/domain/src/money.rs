@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Micro-units in a unit.
 const MICRO: i64 = 1_000_000;
-/// The largest amount, in credits: well inside what a JSON number can say exactly.
+/// The largest amount, in credits: a JSON number represents it exactly.
 pub const MAX_CREDITS: i64 = 1_000_000_000;
 
 /// Millionths of a credit. On the wire a decimal number of credits with up to six places.
@@ -31,7 +31,7 @@ impl MicroCredits {
     /// Reads a decimal number of credits, 0 to [`MAX_CREDITS`], with at most six places.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn from_decimal(credits: f64) -> Result<Self, String> {
         let micro = (credits * 1e6).round();
         let exact = (micro / 1e6 - credits).abs() <= credits.abs() * 1e-15;
@@ -128,7 +128,7 @@ pub struct NanoUsd(i64);
 impl NanoUsd {
     /// No amount.
     pub const ZERO: NanoUsd = NanoUsd(0);
-    /// The largest amount: nine million dollars, which a JSON number can say exactly.
+    /// The largest amount: nine million dollars, which a JSON number represents exactly.
     pub const MAX: NanoUsd = NanoUsd(9_000_000_000_000_000);
 
     /// An amount by its billionths.

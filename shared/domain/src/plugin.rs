@@ -110,7 +110,7 @@ impl PluginId {
     /// Reads an id from outside.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         let built_in = BuiltIn::ALL.into_iter().find(|one| one.as_str() == text);
         if let Some(built_in) = built_in {
@@ -192,7 +192,7 @@ pub struct Plugin {
     pub level: Level,
     /// Whether it runs at all.
     pub enabled: bool,
-    /// What a custom plugin runs, word by word; the others do what the plan says.
+    /// The command of a custom plugin, word by word; the others execute the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
     /// Wall time of a custom plugin's command; the most that a plan can give one of a built-in's.

@@ -38,7 +38,7 @@ pub enum StrategyType {
     Hybrid,
     /// From `min_iterations` up to the limit, until verification passes or nothing new comes.
     Ralph,
-    /// One that somebody registered under a name; nobody can yet.
+    /// One that is registered under a name; registration does not exist yet.
     Custom,
 }
 
@@ -55,7 +55,7 @@ pub struct LoopStrategy {
     pub bonus_iterations: u32,
     /// Iterations that every run has (`ralph`).
     pub min_iterations: u32,
-    /// From which similarity on two outputs say the same (`ralph`), 0 to 1.
+    /// The similarity from which two outputs count as equal (`ralph`), 0 to 1.
     pub convergence_threshold: f64,
     /// The number of consecutive outputs that must converge (`ralph`).
     pub window_size: u32,
@@ -70,7 +70,7 @@ pub struct LoopStrategy {
     pub params: Option<Map<String, Value>>,
 }
 
-/// What is verified.
+/// The verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = VerificationPolicy)]
@@ -93,7 +93,7 @@ pub struct Verification {
     /// put back.
     #[serde(default)]
     pub protect_tests: bool,
-    /// Whether the plan is held against the base before the agent begins.
+    /// Whether the plan runs on the base before the agent begins.
     #[serde(default)]
     pub baseline: Baseline,
 }
@@ -162,7 +162,7 @@ pub struct ExecutionLimits {
     /// Tokens of a run, input and output together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_total_tokens: Option<u64>,
-    /// The hold of a work order that does not say; the deployment's where it is absent.
+    /// The hold of a work order without a limit of its own; the deployment's where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_credits: Option<MicroCredits>,
     /// Memory of the agent, in MiB.
@@ -180,7 +180,7 @@ pub struct ExecutionLimits {
     pub max_child_depth: u32,
 }
 
-/// Children of agents ask for no children, unless a profile says so.
+/// Children of agents request no children, unless a profile allows it.
 fn default_child_depth() -> u32 {
     1
 }
@@ -194,7 +194,7 @@ pub struct Profile {
     pub name: String,
     /// How often the agent may try.
     pub loop_strategy: LoopStrategy,
-    /// What is verified.
+    /// The verification.
     pub verification: Verification,
     /// The delivery of the result.
     pub git_ops: GitOps,
@@ -205,9 +205,9 @@ pub struct Profile {
     pub environment: Option<EnvironmentName>,
 }
 
-/// An iteration that is over, as its strategy looks at it.
+/// The outcome of an iteration, as its strategy evaluates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Iterated {
+pub struct IterationOutcome {
     /// How many there were with it.
     pub done: u32,
     /// Whether verification passed.
@@ -216,9 +216,9 @@ pub struct Iterated {
     pub failing: usize,
     /// The fewest that failed in any iteration before it; none before the first.
     pub best: Option<usize>,
-    /// Whether the agent said that it is done ([`LoopStrategy::is_signaled`]).
+    /// True if the agent's output has a completion signal ([`LoopStrategy::is_signaled`]).
     pub signaled: bool,
-    /// Whether the agent says nothing new ([`LoopStrategy::has_converged`]).
+    /// True if the agent's outputs have converged ([`LoopStrategy::has_converged`]).
     pub converged: bool,
 }
 
@@ -258,7 +258,7 @@ impl Profile {
     /// Whether there is another iteration after this one. With a number asked by the work order
     /// every iteration up to it may run, unless the strategy is content before.
     #[must_use]
-    pub fn goes_on(&self, asked: Option<u32>, last: &Iterated) -> bool {
+    pub fn goes_on(&self, asked: Option<u32>, last: &IterationOutcome) -> bool {
         let strategy = &self.loop_strategy;
         if last.done >= self.max_iterations(asked) {
             return false;

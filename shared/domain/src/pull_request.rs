@@ -15,7 +15,7 @@ impl PullRequestUrl {
     /// Reads a URL from outside.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn parse(text: &str) -> Result<PullRequestUrl, String> {
         if text.len() > MAX_PULL_REQUEST_URL {
             return Err(format!(

@@ -16,7 +16,7 @@ pub const MAX_QUEUE_SIZE: u32 = 1_000;
 
 /// A waiting entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingEntry {
     /// The work order.
     pub work_order_id: WorkOrderId,
     /// When it came: a work order that is started again comes anew.
@@ -32,17 +32,23 @@ pub struct Waiting {
 ///
 /// `last_served` is the tenant of the entry that was taken last.
 #[must_use]
-pub fn fair_order<'a>(entries: &'a [Waiting], last_served: Option<&str>) -> Vec<&'a Waiting> {
-    let (later, now): (Vec<&Waiting>, Vec<&Waiting>) =
+pub fn fair_order<'a>(
+    entries: &'a [WaitingEntry],
+    last_served: Option<&str>,
+) -> Vec<&'a WaitingEntry> {
+    let (later, now): (Vec<&WaitingEntry>, Vec<&WaitingEntry>) =
         entries.iter().partition(|entry| entry.waits_for_budget);
     let mut order = in_turns(now, last_served);
     order.extend(in_turns(later, last_served));
     order
 }
 
-fn in_turns<'a>(entries: Vec<&'a Waiting>, last_served: Option<&str>) -> Vec<&'a Waiting> {
+fn in_turns<'a>(
+    entries: Vec<&'a WaitingEntry>,
+    last_served: Option<&str>,
+) -> Vec<&'a WaitingEntry> {
     let count = entries.len();
-    let mut by_tenant: BTreeMap<&str, Vec<&Waiting>> = BTreeMap::new();
+    let mut by_tenant: BTreeMap<&str, Vec<&WaitingEntry>> = BTreeMap::new();
     for entry in entries {
         by_tenant
             .entry(entry.tenant.as_str())
@@ -52,7 +58,7 @@ fn in_turns<'a>(entries: Vec<&'a Waiting>, last_served: Option<&str>) -> Vec<&'a
     let (served, unserved): (Vec<&str>, Vec<&str>) = by_tenant
         .keys()
         .partition(|tenant| last_served.is_some_and(|last| **tenant <= last));
-    let mut delivery_permits: VecDeque<VecDeque<&Waiting>> = unserved
+    let mut delivery_permits: VecDeque<VecDeque<&WaitingEntry>> = unserved
         .into_iter()
         .chain(served)
         .filter_map(|tenant| by_tenant.remove(tenant))
@@ -73,7 +79,7 @@ fn in_turns<'a>(entries: Vec<&'a Waiting>, last_served: Option<&str>) -> Vec<&'a
 
 /// How long a run is thought to take where none has finished yet.
 pub const USUAL_DURATION_MS: i64 = 5 * 60_000;
-/// How many finished runs the estimate looks back on.
+/// Number of finished runs that the estimate uses.
 pub const RUNS_LOOKED_BACK_ON: u32 = 20;
 
 /// When the entry at a position (from 1) may be started, if runs take as long as the last ones
@@ -142,7 +148,7 @@ impl Load {
         self.waiting < self.max_queue_size
     }
 
-    /// True if another entry would be given a slot at once: one is free, and nobody waits for it.
+    /// True if another entry would get a slot at once: one is free, and no entry waits for it.
     #[must_use]
     pub fn can_start_immediately(self) -> bool {
         !self.is_held
@@ -178,8 +184,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn entry(tenant: &str, at: i64) -> Waiting {
-        Waiting {
+    fn entry(tenant: &str, at: i64) -> WaitingEntry {
+        WaitingEntry {
             work_order_id: WorkOrderId::new(Timestamp::from_epoch_ms(at), 0),
             enqueued_at: Timestamp::from_epoch_ms(at),
             tenant: tenant.to_owned(),
@@ -187,7 +193,7 @@ mod tests {
         }
     }
 
-    fn order(entries: &[Waiting], last: Option<&str>) -> Vec<(String, i64)> {
+    fn order(entries: &[WaitingEntry], last: Option<&str>) -> Vec<(String, i64)> {
         fair_order(entries, last)
             .into_iter()
             .map(|e| {
@@ -284,7 +290,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_said_of_a_queue_agrees(
+        fn the_figures_of_a_queue_agree(
             running in 0u32..12, waiting in 0u32..1_100, max_concurrent in 0u32..10, max_queue_size in 0u32..=1_000,
             is_held in proptest::bool::ANY,
         ) {
@@ -303,7 +309,7 @@ mod tests {
             last in proptest::option::of(0u8..5),
         ) {
             let name = |n: u8| if n == 0 { String::new() } else { format!("t{n}") };
-            let entries: Vec<Waiting> =
+            let entries: Vec<WaitingEntry> =
                 tenants.iter().enumerate().map(|(i, t)| entry(&name(*t), i64::try_from(i).unwrap())).collect();
             let last = last.map(name);
             let order = fair_order(&entries, last.as_deref());
@@ -319,7 +325,7 @@ mod tests {
             }
             // Taking the head and asking again gives the same order: position and dispatch agree.
             if let Some((head, tail)) = order.split_first() {
-                let left: Vec<Waiting> = entries.iter().filter(|e| e != head).cloned().collect();
+                let left: Vec<WaitingEntry> = entries.iter().filter(|e| e != head).cloned().collect();
                 let again = fair_order(&left, Some(&head.tenant));
                 prop_assert_eq!(again, tail.to_vec());
             }

@@ -90,7 +90,7 @@ impl RunEvent {
     pub const ALL: [RunEvent; RunEvent::VARIANTS.len()] = variants();
 }
 
-/// What a run is busy with.
+/// The phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = RunPhase)]
@@ -110,7 +110,7 @@ pub enum Phase {
     Delivering,
 }
 
-/// How a run came to its end.
+/// The cause of a run's end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnd {
     /// Verified and delivered.
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_listed_moves_are_possible() {
+    fn only_the_listed_transitions_are_possible() {
         use RunEvent as E;
         use RunStatus as S;
         let legal = [

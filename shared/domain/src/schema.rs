@@ -64,7 +64,7 @@ impl PartialSchema for EventType {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .description(Some(
-                "What a webhook can subscribe to. Those of runs and verifications are also types \
+                "The event types of webhooks. Those of runs and verifications are also types \
                  of events of a run's timeline, of which they are deliveries; types of the \
                  timeline that are not here are not delivered.",
             ))

@@ -18,7 +18,7 @@ impl Repository {
     /// Reads a repository URL from outside.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn parse(text: &str, allow_file: bool) -> Result<Self, String> {
         let refused = || {
             let file = if allow_file { " or a file:/// URL" } else { "" };
@@ -72,7 +72,7 @@ impl Branch {
     /// Reads a branch name from outside, by the rules of `git check-ref-format --branch`.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         let forbidden = |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c);
         let bad_part =

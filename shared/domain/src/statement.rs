@@ -1,11 +1,11 @@
-//! Statements: what an organization's ledger says of a month. A month that is closed never changes;
+//! Statements: the summary of an organization's ledger for a month. A month that is closed never changes;
 //! what comes later about its runs is booked in the month in which it comes, as a correction that
 //! names the run. Closed months are a chain of hashes.
 
 mod draft;
 mod month;
 
-pub use draft::{Booked, Draft};
+pub use draft::{BookedEntry, Draft};
 pub use month::Month;
 
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub enum StatementStatus {
     Closed,
 }
 
-/// What was charged to a tenant with a value of the first cost label, for a model.
+/// The charge to a tenant with a value of the first cost label, for a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatementRow {
@@ -41,7 +41,7 @@ pub struct StatementRow {
     pub label: String,
     /// The model, or `(compute)`.
     pub model: String,
-    /// What was charged.
+    /// The charge.
     #[serde(deserialize_with = "computed")]
     pub credits: MicroCredits,
 }
@@ -63,7 +63,7 @@ pub struct Purchase {
     pub reference: Option<String>,
 }
 
-/// What is booked in this month about a run of an earlier one; it is in the sums.
+/// The amounts booked in this month for runs of earlier ones; the sums include them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = StatementCorrection)]
@@ -104,7 +104,7 @@ pub struct Statement {
     /// Credits that were bought.
     #[serde(deserialize_with = "computed")]
     pub purchases: MicroCredits,
-    /// What runs were charged.
+    /// The charges of runs.
     #[serde(deserialize_with = "computed")]
     pub deductions: MicroCredits,
     /// The refunds.

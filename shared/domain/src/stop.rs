@@ -10,14 +10,14 @@ use crate::run::{RunEnd, RunError, RunErrorCode};
 
 /// Longest reason of a stop, in characters.
 pub const MAX_REASON: usize = 1_000;
-/// Grace of a kill that does not say.
+/// Default grace of a kill.
 pub const DEFAULT_GRACE_MS: u64 = 5_000;
 /// Longest grace of a kill.
 pub const MAX_GRACE_MS: u64 = 30_000;
 /// How long after its grace a kill may still be confirmed.
 pub const CONFIRM_MS: u64 = 60_000;
 
-/// What a client asked for.
+/// A client's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = RunStopKind)]
@@ -28,11 +28,11 @@ pub enum StopKind {
     Kill,
 }
 
-/// A client's request to stop a run, kept for its audit.
+/// A client's request to stop a run, recorded for its audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stop {
-    /// What was asked for.
+    /// The request.
     pub kind: StopKind,
     /// In the client's words.
     #[serde(skip_serializing_if = "Option::is_none")]

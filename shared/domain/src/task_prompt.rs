@@ -44,14 +44,14 @@ mod tests {
     #[test]
     fn a_title_is_the_first_line_with_words() {
         let title = |text: &str| TaskPrompt::new(text).title().to_owned();
-        assert_eq!(title("\n  Mend it. \n\nPlease."), "Mend it.");
+        assert_eq!(title("\n  Fix it. \n\nPlease."), "Fix it.");
         assert_eq!(title(" \n "), "");
     }
 
     #[test]
     fn a_prompt_is_text_as_json_and_a_length_in_a_log() {
-        let prompt = TaskPrompt::new("Mend it.");
-        assert_eq!(serde_json::to_string(&prompt).unwrap(), "\"Mend it.\"");
-        assert_eq!(format!("{prompt:?}"), "TaskPrompt(8 bytes)");
+        let prompt = TaskPrompt::new("Fix it.");
+        assert_eq!(serde_json::to_string(&prompt).unwrap(), "\"Fix it.\"");
+        assert_eq!(format!("{prompt:?}"), "TaskPrompt(7 bytes)");
     }
 }

@@ -40,7 +40,7 @@ pub const MAX_TAGS: usize = 20;
 pub const MAX_TAG: usize = 50;
 /// Largest template, in bytes of its JSON: all of an organization's are read to list them.
 pub const MAX_TEMPLATE_BYTES: usize = 16_384;
-/// Largest hooks of a work order, in bytes: they are kept beside a body of 256 KiB in one item.
+/// Largest hooks of a work order, in bytes: they are stored beside a body of 256 KiB in one item.
 pub const MAX_RESOLVED_BYTES: usize = 65_536;
 
 /// The id of a template: `^[a-z0-9][a-z0-9-]{0,62}$`.
@@ -52,7 +52,7 @@ impl TemplateId {
     /// Reads an id from outside.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         if (1..=63).contains(&text.len()) && text.bytes().all(allowed) && !text.starts_with('-') {
@@ -108,7 +108,7 @@ pub struct TemplateSource {
     pub branch: Option<String>,
 }
 
-/// What a gap is filled with.
+/// The value of a gap.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = TemplateVariable)]
@@ -143,7 +143,7 @@ impl Hooks {
     }
 }
 
-/// What a client may say of a template.
+/// The fields of a template that a client sets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = TemplateContent)]
@@ -154,9 +154,9 @@ pub struct TemplateContent {
     pub description: String,
     /// Where workspaces come from.
     pub source: TemplateSource,
-    /// What fills the gaps.
+    /// The values of the gaps.
     pub variables: Vec<Variable>,
-    /// What is done then.
+    /// The commands after the clone.
     pub hooks: Hooks,
     /// For finding it.
     pub tags: Vec<String>,
@@ -170,9 +170,9 @@ pub struct TemplateContent {
 pub struct Template {
     /// Its id, unique in its organization.
     pub id: TemplateId,
-    /// What it says.
+    /// Its content.
     pub content: TemplateContent,
-    /// True if it belongs to the product: nobody can change it.
+    /// True if it is part of the product and cannot be changed.
     pub built_in: bool,
     /// When it was made.
     pub created_at: Timestamp,
@@ -182,10 +182,10 @@ pub struct Template {
 
 /// A template whose gaps are filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resolved {
-    /// What is cloned.
+pub struct ResolvedTemplate {
+    /// The source.
     pub source: GitSource,
-    /// What is done then.
+    /// The commands after the clone.
     pub hooks: Hooks,
     /// Where it is done, if the work order names no environment.
     pub environment: Option<EnvironmentName>,
@@ -194,7 +194,7 @@ pub struct Resolved {
 /// Checks the name of a variable: `^[A-Za-z][A-Za-z0-9_-]{0,63}$`.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// A sentence that names the fault.
 pub fn check_variable_name(text: &str) -> Result<String, String> {
     if gaps::is_name(text) {
         Ok(text.to_owned())
@@ -268,7 +268,7 @@ impl TemplateContent {
         &self,
         given: &BTreeMap<String, String>,
         allow_file: bool,
-    ) -> Result<Resolved, Vec<Fault>> {
+    ) -> Result<ResolvedTemplate, Vec<Fault>> {
         let values = self.values(given)?;
         let value = |name: &str| {
             let at = self.variables.iter().position(|v| v.name == name);
@@ -302,7 +302,7 @@ impl TemplateContent {
             let message = format!("make the hooks longer than {MAX_RESOLVED_BYTES} bytes");
             return Err(vec![fault("/variables", message)]);
         }
-        Ok(Resolved {
+        Ok(ResolvedTemplate {
             source: GitSource { repository, branch },
             hooks: Hooks { post_create },
             environment: self.environment.clone(),

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::money::NanoUsd;
 
-/// Longest model name that is kept, in bytes.
+/// Longest model name that is stored, in bytes.
 pub const MAX_MODEL_NAME: usize = 128;
 /// Most models that are named of one run; further ones count as [`OTHER_MODELS`].
 pub const MAX_MODELS: usize = 50;
@@ -22,7 +22,7 @@ pub const MAX_TOKENS: u64 = 1_000_000_000_000;
 /// Reported costs end here, in US dollars; a larger one is dropped.
 pub const MAX_REPORTED_USD: f64 = 1_000_000.0;
 
-/// What one model was used for. `input_tokens` counts all input tokens; `cached_input_tokens`
+/// The usage of one model. `input_tokens` counts all input tokens; `cached_input_tokens`
 /// is the part of them that was read from the provider's cache, and `cache_write_tokens` the part
 /// that was written to it.
 ///
@@ -31,7 +31,7 @@ pub const MAX_REPORTED_USD: f64 = 1_000_000.0;
 /// shown is [`OTHER_MODELS`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", from = "ReportedUsage")]
-#[schema(as = AgentModelUsage, description = "What one model was used for.")]
+#[schema(as = AgentModelUsage, description = "The usage of one model.")]
 pub struct ModelUsage {
     /// The model's name as its provider calls it.
     pub model: String,
@@ -41,7 +41,7 @@ pub struct ModelUsage {
     pub output_tokens: u64,
     /// Input tokens that came from the cache.
     pub cached_input_tokens: u64,
-    /// Input tokens that went into the cache, where the provider says so: some ask more for them.
+    /// Input tokens that went into the cache, where the provider reports them: some charge more for them.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
     /// The cost that the agent reports, in US dollars: stored for information, never charged.
@@ -156,7 +156,7 @@ impl ModelUsage {
     }
 }
 
-/// True for a name that can be kept and shown: 1–[`MAX_MODEL_NAME`] printable bytes.
+/// True for a name that can be stored and shown: 1–[`MAX_MODEL_NAME`] printable bytes.
 #[must_use]
 pub fn is_model_name(name: &str) -> bool {
     (1..=MAX_MODEL_NAME).contains(&name.len()) && !name.chars().any(char::is_control)
@@ -243,7 +243,7 @@ pub fn sum_by_model<'a>(all: impl IntoIterator<Item = &'a PricedUsage>) -> Vec<P
     sums
 }
 
-/// The same of what a process says of itself, which has no price yet.
+/// The same for usage that a process reports itself, which has no price yet.
 #[must_use]
 pub fn reported_by_model(all: Vec<ModelUsage>) -> Vec<ModelUsage> {
     let all: Vec<PricedUsage> = all

@@ -34,7 +34,7 @@ pub enum Status {
     Skipped,
     /// Holds.
     Passed,
-    /// Worth a look; passes.
+    /// Worth a review; passes.
     Warning,
     /// Does not hold.
     Failed,
@@ -64,15 +64,15 @@ impl Status {
 #[serde(rename_all = "camelCase")]
 #[schema(as = VerificationCheck)]
 pub struct Check {
-    /// What was checked, such as a test's name.
+    /// The name of the check, such as a test's name.
     pub name: String,
     /// How it ended.
     pub status: Status,
-    /// What a person or an agent needs to know about it.
+    /// Details for a person or an agent.
     pub message: String,
 }
 
-/// What one plugin found.
+/// The findings of one plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = VerificationPluginResult)]

@@ -24,10 +24,10 @@ pub const MAX_WEBHOOKS: u32 = 20;
 /// Longest description of a webhook, in characters.
 pub const MAX_DESCRIPTION: usize = 500;
 
-/// The type of the event that POST …/test sends; nobody subscribes to it.
+/// The type of the event that POST …/test sends; no webhook subscribes to it.
 pub const TEST_EVENT: &str = "webhook.test";
 
-/// What a webhook can subscribe to. Those of runs and verifications are also types of events of a
+/// The event types of webhooks. Those of runs and verifications are also types of events of a
 /// run's timeline, of which they are deliveries; types of the timeline that are not here are not delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "&'static str", try_from = "String")]

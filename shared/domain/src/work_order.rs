@@ -132,7 +132,7 @@ impl WorkOrderEvent {
     pub const ALL: [WorkOrderEvent; WorkOrderEvent::VARIANTS.len()] = variants();
 }
 
-/// The client's own customer, if it told us.
+/// The client's own customer, if it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TenantContext {
@@ -143,7 +143,7 @@ pub struct TenantContext {
     pub tenant_user_id: Option<String>,
 }
 
-/// What a client allows a run.
+/// The limits that a client sets for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = WorkOrderLimits)]
@@ -162,7 +162,7 @@ impl Limits {
     }
 }
 
-/// What a client says of a work order and no layer changes: it is stored and shown as it was read.
+/// The fields of a work order that no layer changes: they are stored and shown as they were read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Terms {
@@ -203,12 +203,12 @@ pub struct Order {
     pub environment: Option<ChosenEnvironment>,
 }
 
-/// The environment of a work order, with what it said when it was chosen.
+/// The environment of a work order, with its content at the time of the choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChosenEnvironment {
     /// Its name.
     pub name: EnvironmentName,
-    /// What it said.
+    /// Its content at that time.
     pub content: EnvironmentContent,
 }
 
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_listed_moves_are_possible() {
+    fn only_the_listed_transitions_are_possible() {
         use WorkOrderEvent as E;
         use WorkOrderStatus as S;
         let legal = [

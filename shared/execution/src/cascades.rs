@@ -11,8 +11,8 @@ use awo_store::work_orders::cascades::{Cascade, FamilyStop};
 
 use crate::stopper::Stopper;
 
-/// How long one call goes on telling children: a function for callers has 29 s.
-const TELLING: Duration = Duration::from_secs(8);
+/// How long one call continues to stop children: a function for callers has 29 s.
+const STOP_LIMIT: Duration = Duration::from_secs(8);
 /// How often a child is stopped that changes meanwhile.
 const TRIES: u32 = 4;
 
@@ -35,7 +35,7 @@ impl Stopper {
     pub async fn cascade(&self, first: Cascade) {
         let (began, mut todo) = (Instant::now(), vec![first]);
         while let Some(cascade) = todo.pop() {
-            if began.elapsed() > TELLING {
+            if began.elapsed() > STOP_LIMIT {
                 return;
             }
             // Boxed: the calls below are deep, and the compiler lays out futures whole.

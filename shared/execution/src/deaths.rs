@@ -11,7 +11,7 @@ use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Resource, RunId};
 use awo_store::runs::lifecycle::lease::Lease;
 
-use crate::stopper::{Killed, Stopper};
+use crate::stopper::{KillOutcome, Stopper};
 
 /// First and longest pause between two readings of the lease of a run that is to die: its task's
 /// event gives it back.
@@ -43,7 +43,7 @@ impl Stopper {
         lease: &Lease,
         stop_request: StopRequest,
         (began, first_question): (Instant, Duration),
-    ) -> Result<Killed, Error> {
+    ) -> Result<KillOutcome, Error> {
         let limit = Duration::from_millis(grace_ms(stop_request) + CONFIRM_MS);
         let (mut pause, mut patience) = (FIRST_LOOK, first_question);
         let mut asked_at = began;
@@ -70,7 +70,7 @@ impl Stopper {
         self.endings
             .kill_not_confirmed(lease, None, self.clock.now())
             .await?;
-        Ok(Killed::NotConfirmed {
+        Ok(KillOutcome::NotConfirmed {
             took: began.elapsed(),
         })
     }
@@ -135,8 +135,8 @@ impl Stopper {
         }
     }
 
-    /// A runner that has sent its last report is mostly gone in a moment: whoever searches for it after a kill
-    /// should not find it. In the cloud that takes longer than anybody should wait for.
+    /// A runner that has sent its last report is mostly gone in a moment: a search for it after a kill
+    /// should not find it. In the cloud that takes too long to wait for.
     async fn until_its_task_ends(&self, lease: &Lease) {
         let Some(task) = &lease.task_arn else {
             return;
@@ -151,7 +151,7 @@ impl Stopper {
         }
     }
 
-    async fn how_it_died(&self, lease: &Lease, took: Duration) -> Result<Killed, Error> {
+    async fn how_it_died(&self, lease: &Lease, took: Duration) -> Result<KillOutcome, Error> {
         let run = self.store.run(&lease.org_id, &lease.run_id).await?;
         // Dead, and purged since by somebody else.
         let run = run.ok_or(Error::NotFound(Resource::WorkOrder))?;
@@ -160,13 +160,13 @@ impl Stopper {
             .as_ref()
             .is_some_and(|error| error.code == RunErrorCode::Killed);
         Ok(match run.status {
-            RunStatus::Canceled => Killed::Dead {
+            RunStatus::Canceled => KillOutcome::Dead {
                 forced: false,
                 took,
             },
-            RunStatus::Failed if killed => Killed::Dead { forced: true, took },
-            RunStatus::Succeeded => Killed::HadEnded(WorkOrderStatus::Succeeded),
-            _ => Killed::HadEnded(WorkOrderStatus::Failed),
+            RunStatus::Failed if killed => KillOutcome::Dead { forced: true, took },
+            RunStatus::Succeeded => KillOutcome::HadEnded(WorkOrderStatus::Succeeded),
+            _ => KillOutcome::HadEnded(WorkOrderStatus::Failed),
         })
     }
 }

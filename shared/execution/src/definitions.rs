@@ -10,11 +10,11 @@ use awo_domain::{Error, OrgId, Timestamp};
 use awo_store::Store;
 use awo_store::settings::task_definitions::OwnDefinition;
 
-/// Looks at a family whose time has come.
+/// Checks a family that is due.
 ///
 /// # Errors
-/// Internal, when a call fails; looking again goes on where this ended.
-pub async fn look_after(
+/// Internal, when a call fails; the next check continues where this one ended.
+pub async fn check(
     store: &Store,
     compute: &Compute,
     family: &OwnDefinition,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use awo_cloud::compute::Compute;
 use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Clock, Cloud, Mint, SetupError, settings};
-use awo_domain::queue::{Waiting, fair_order};
+use awo_domain::queue::{WaitingEntry, fair_order};
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use awo_store::Store;
 use awo_store::capacity::permits::{AT_TASK_LIMIT, FreePermit, MaxTasks};
@@ -31,7 +31,7 @@ const MAX_DISPATCHES: u32 = 25;
 const MAX_RUNG: usize = 10;
 
 /// How a pass over a queue ended.
-enum Filled {
+enum PassOutcome {
     /// No slot is free, or nothing waits for one.
     AsFarAsItGoes,
     /// An entry and its slot wait for capacity of the deployment.
@@ -87,12 +87,12 @@ impl Dispatcher {
             self.alert_or_leave_to_sweep(&wake_up.org_id).await;
         }
         match filled {
-            Filled::AsFarAsItGoes if wake_up.capacity => {
+            PassOutcome::AsFarAsItGoes if wake_up.capacity => {
                 // Boxed: the calls below are deep, and the compiler lays out futures whole.
                 Box::pin(self.let_others_go(&wake_up.org_id)).await
             }
-            Filled::AsFarAsItGoes | Filled::NoCapacity => Ok(()),
-            Filled::ThereMayBeMore => self.queue.wake(wake_up).await,
+            PassOutcome::AsFarAsItGoes | PassOutcome::NoCapacity => Ok(()),
+            PassOutcome::ThereMayBeMore => self.queue.wake(wake_up).await,
         }
     }
 
@@ -101,7 +101,7 @@ impl Dispatcher {
     ///
     /// # Errors
     /// Internal, when a call fails.
-    pub async fn fill_slots_before(&self, org: &OrgId, last: &Waiting) -> Result<(), Error> {
+    pub async fn fill_slots_before(&self, org: &OrgId, last: &WaitingEntry) -> Result<(), Error> {
         self.fill(org, Some(last), &mut false).await.map(|_| ())
     }
 
@@ -109,9 +109,9 @@ impl Dispatcher {
     async fn fill(
         &self,
         org: &OrgId,
-        last: Option<&Waiting>,
+        last: Option<&WaitingEntry>,
         is_watched: &mut bool,
-    ) -> Result<Filled, Error> {
+    ) -> Result<PassOutcome, Error> {
         // Those that have a slot get their tasks, whatever becomes of the rest.
         let mut starts = JoinSet::new();
         let filled = Box::pin(self.give_slots(org, last, &mut starts, is_watched)).await;
@@ -127,10 +127,10 @@ impl Dispatcher {
     async fn give_slots(
         &self,
         org: &OrgId,
-        last: Option<&Waiting>,
+        last: Option<&WaitingEntry>,
         starts: &mut JoinSet<Result<(), Error>>,
         is_watched: &mut bool,
-    ) -> Result<Filled, Error> {
+    ) -> Result<PassOutcome, Error> {
         let (began, mut entries) = (Instant::now(), Vec::new());
         let mut has_funded = false;
         for _ in 0..MAX_DISPATCHES {
@@ -142,10 +142,10 @@ impl Dispatcher {
             let has_slot = tally.free_slots(self.limits) > 0;
             // Budgets may cover what waits for them, whether there is a slot or not.
             if tally.waiting <= 0 || !(has_slot || tally.watched) {
-                return Ok(Filled::AsFarAsItGoes);
+                return Ok(PassOutcome::AsFarAsItGoes);
             }
             // What is left of an earlier reading is the queue as long as it has as many entries.
-            // The dispatch is conditional on the entry and on who was served last.
+            // The dispatch is conditional on the entry and on the tenant that was served last.
             if i64::try_from(entries.len()) != Ok(tally.waiting) {
                 entries = self.store.entries(org).await?;
             }
@@ -154,16 +154,16 @@ impl Dispatcher {
                 self.fund(org, &mut queue).await?;
             }
             if !has_slot {
-                return Ok(Filled::AsFarAsItGoes);
+                return Ok(PassOutcome::AsFarAsItGoes);
             }
             let Some(nth) = next(&queue, last) else {
-                return Ok(Filled::AsFarAsItGoes);
+                return Ok(PassOutcome::AsFarAsItGoes);
             };
             let entry = &queue.entries[nth];
             let now = self.clock.now();
             let Some(permit) = Box::pin(self.free_permit(org, &entry.run_id, now)).await? else {
                 // The sweep wakes the organization again, and capacity goes in turn.
-                return Ok(Filled::NoCapacity);
+                return Ok(PassOutcome::NoCapacity);
             };
             let lease = Lease::of_entry(org, entry, self.mint.secret(), now);
             let dispatched =
@@ -181,7 +181,7 @@ impl Dispatcher {
                 DispatchOutcome::Lost => entries.clear(),
             }
         }
-        Ok(Filled::ThereMayBeMore)
+        Ok(PassOutcome::ThereMayBeMore)
     }
 
     /// Reserves the credits of entries that waited for a budget and now fit.
@@ -261,7 +261,7 @@ impl Dispatcher {
 }
 
 /// Which entry's turn it is, if it comes before `last`.
-fn next(queue: &QueueState, last: Option<&Waiting>) -> Option<usize> {
+fn next(queue: &QueueState, last: Option<&WaitingEntry>) -> Option<usize> {
     let first = first_in_turn(queue, last)?;
     let is_last = last.is_some_and(|last| last.work_order_id == first);
     let mut entries = queue.entries.iter();
@@ -271,13 +271,13 @@ fn next(queue: &QueueState, last: Option<&Waiting>) -> Option<usize> {
 
 /// The work order whose turn it is; `with` takes part, whether it waits already or not.
 #[must_use]
-pub fn first_in_turn(queue: &QueueState, with: Option<&Waiting>) -> Option<WorkOrderId> {
+pub fn first_in_turn(queue: &QueueState, with: Option<&WaitingEntry>) -> Option<WorkOrderId> {
     let others = queue
         .entries
         .iter()
         .filter(|entry| entry.wanted.is_none())
         .filter(|entry| with.is_none_or(|with| with.work_order_id != entry.work_order_id));
-    let mut waiting: Vec<Waiting> = others.map(EntryItem::waiting).collect();
+    let mut waiting: Vec<WaitingEntry> = others.map(EntryItem::waiting).collect();
     waiting.extend(with.cloned());
     let turns = fair_order(&waiting, queue.tally.last_served.as_deref());
     turns.first().map(|first| first.work_order_id.clone())

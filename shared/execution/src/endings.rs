@@ -1,7 +1,7 @@
 //! Runs whose compute is gone, or does not respond: each ends once and is charged once, and its
 //! slot is returned when its compute is known to be gone, not before.
 
-use awo_cloud::compute::Gone;
+use awo_cloud::compute::TaskEnd;
 use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::control::StopRequest;
@@ -48,7 +48,7 @@ impl Endings {
     }
 
     /// Settles what is left when compute is known to be gone: ends the run if it was not over,
-    /// charges it if that was still to be done, and gives the slot back, to whoever waits for one.
+    /// charges it if that was still to be done, and returns the slot, to the next waiting entry.
     /// Doing it again changes nothing.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Endings {
     pub async fn compute_gone(
         &self,
         lease: &Lease,
-        gone: &Gone,
+        gone: &TaskEnd,
         now: Timestamp,
     ) -> Result<(), Error> {
         self.end(lease, &|seen| end_of_gone(gone, seen), None, now)
@@ -65,7 +65,7 @@ impl Endings {
     }
 
     /// Gives the slot of a run back that is over, or waits for its children, and of which nothing is
-    /// alive: to whoever waits for one. Doing it again changes nothing.
+    /// alive: to the next waiting entry. Doing it again changes nothing.
     ///
     /// # Errors
     /// Internal, when a call fails.
@@ -96,11 +96,11 @@ impl Endings {
     /// # Errors
     /// Internal, when a call fails.
     pub async fn never_started(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
-        let gone = Gone {
+        let gone = TaskEnd {
             reason: "its task did not start".to_owned(),
-            ..Gone::default()
+            ..TaskEnd::default()
         };
-        let how = |seen: &Ended<'_>| end_of_gone(&gone, seen);
+        let how = |seen: &EndContext<'_>| end_of_gone(&gone, seen);
         if self.end(lease, &how, Some(lease.due_at), now).await? {
             self.compute_gone(lease, &gone, now).await
         } else {
@@ -115,7 +115,7 @@ impl Endings {
     /// # Errors
     /// Internal, when a call fails.
     pub async fn silent(&self, lease: &Lease, now: Timestamp) -> Result<bool, Error> {
-        let how = |seen: &Ended<'_>| end_of_silent(seen);
+        let how = |seen: &EndContext<'_>| end_of_silent(seen);
         self.end(lease, &how, Some(lease.due_at), now).await
     }
 
@@ -130,7 +130,7 @@ impl Endings {
         due_at: Option<i64>,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let how = |seen: &Ended<'_>| end_of_kill(true, reason(seen.run));
+        let how = |seen: &EndContext<'_>| end_of_kill(true, reason(seen.run));
         self.end(lease, &how, due_at, now).await.map(|_| ())
     }
 
@@ -184,12 +184,12 @@ impl Endings {
     async fn end(
         &self,
         lease: &Lease,
-        how: &(dyn Fn(&Ended<'_>) -> RunEnd + Sync),
+        how: &(dyn Fn(&EndContext<'_>) -> RunEnd + Sync),
         due_at: Option<i64>,
         now: Timestamp,
     ) -> Result<bool, Error> {
         for _ in 0..END_TRIES {
-            // Who waits for children has left its compute, and does not need it.
+            // A run that waits for children has left its compute, and does not need it.
             let in_need = |run: &Run| !run.status.is_terminal() && !run.is_suspended();
             let read = self.read(lease).await?;
             let Some((run, lease)) = read.filter(|(run, _)| in_need(run)) else {
@@ -204,7 +204,7 @@ impl Endings {
             };
             // Its end must not fail for what is only there to explain it.
             let own = order.own_containers().ok().flatten();
-            let ended = Ended {
+            let ended = EndContext {
                 lease: &lease,
                 run: &run,
                 own: own.as_ref(),
@@ -230,8 +230,8 @@ impl Endings {
     }
 }
 
-/// What a run's end is judged by.
-struct Ended<'a> {
+/// The facts that decide a run's end.
+struct EndContext<'a> {
     lease: &'a Lease,
     run: &'a Run,
     own: Option<&'a Containers>,
@@ -244,7 +244,7 @@ fn reason(run: &Run) -> Option<&str> {
 /// A runner that was never heard of ran nothing of the client's: that is the platform's failure. One
 /// that has reported and stops may have been silenced by what it runs, so the run pays for what is
 /// known of it.
-fn end_of_silent(ended: &Ended<'_>) -> RunEnd {
+fn end_of_silent(ended: &EndContext<'_>) -> RunEnd {
     if !was_claimed(ended.lease) {
         if let Some(own) = ended.own {
             return not_begun(&never_ready(own));
@@ -259,7 +259,7 @@ fn end_of_silent(ended: &Ended<'_>) -> RunEnd {
     RunEnd::Failed(RunError::new(RunErrorCode::RunnerFailed, message))
 }
 
-/// The end of a run whose environment kept its runner from beginning.
+/// The end of a run whose environment prevented its runner from starting.
 fn not_begun(why: &str) -> RunEnd {
     let message = format!("{why}; the run is not charged");
     RunEnd::Failed(RunError::new(RunErrorCode::WorkspaceFailed, &message))
@@ -272,7 +272,7 @@ fn was_claimed(lease: &Lease) -> bool {
 
 /// A task that was to be killed was killed. One that its own content killed, and one whose runner
 /// ended by itself, have failed and pay. Any other loss is the platform's and is free.
-fn end_of_gone(gone: &Gone, ended: &Ended<'_>) -> RunEnd {
+fn end_of_gone(gone: &TaskEnd, ended: &EndContext<'_>) -> RunEnd {
     let (lease, run) = (ended.lease, ended.run);
     if let Some(StopRequest::Kill { immediate, .. }) = lease.stop_request {
         let forced = immediate || gone.exit_code != Some(EXIT_TERMINATED);

@@ -11,11 +11,11 @@ use awo_store::work_orders::WorkOrder;
 
 use crate::endings::Endings;
 
-/// How often a examine is tried that meets another change of the family.
+/// How often an examination is tried that meets another change of the family.
 const TRIES: u32 = 6;
 
-/// What came of a examine at a parent.
-enum Examined {
+/// The outcome of an examination of a parent.
+enum Examination {
     /// It is as it has to be.
     Well,
     /// It has failed, and its own parent may be waiting for that.
@@ -74,9 +74,9 @@ impl Endings {
     ) -> Result<Option<WorkOrderId>, Error> {
         for _ in 0..TRIES {
             match self.examine(org, id, now).await? {
-                Examined::Well => return Ok(None),
-                Examined::Failed(parent) => return Ok(parent),
-                Examined::Changed => {}
+                Examination::Well => return Ok(None),
+                Examination::Failed(parent) => return Ok(parent),
+                Examination::Changed => {}
             }
         }
         Err(Error::internal("a waiting work order kept changing"))
@@ -87,13 +87,13 @@ impl Endings {
         org: &OrgId,
         id: &WorkOrderId,
         now: Timestamp,
-    ) -> Result<Examined, Error> {
+    ) -> Result<Examination, Error> {
         let order = self.store.work_order(org, id).await?;
         let waits = |order: &WorkOrder| {
             order.status == WorkOrderStatus::WaitingForChildren && order.sealed_at.is_none()
         };
         let Some(order) = order.filter(waits) else {
-            return Ok(Examined::Well);
+            return Ok(Examination::Well);
         };
         let (run, lease) = tokio::try_join!(
             self.store.run(org, &order.run_id),
@@ -101,11 +101,11 @@ impl Endings {
         )?;
         // Its old task still stops: the return of that slot examines it again.
         let (Some(run), None) = (run, lease) else {
-            return Ok(Examined::Well);
+            return Ok(Examination::Well);
         };
         let family = self.store.family(org, &order, &run).await?;
         if family.is_open() {
-            return Ok(Examined::Well);
+            return Ok(Examination::Well);
         }
         let Some(why) = family.why_failed() else {
             let entered = self.store.reenter(org, &order, &run, now).await?;
@@ -114,9 +114,9 @@ impl Endings {
                 self.queue.wake_or_leave_to_sweep(&wake_up).await;
             }
             return Ok(if entered {
-                Examined::Well
+                Examination::Well
             } else {
-                Examined::Changed
+                Examination::Changed
             });
         };
         let error = RunError::new(RunErrorCode::ChildrenFailed, &why);
@@ -128,9 +128,9 @@ impl Endings {
             due_at: None,
         };
         Ok(if self.store.end_run(org, &seen, &ending, now).await? {
-            Examined::Failed(order.terms.parent_id)
+            Examination::Failed(order.terms.parent_id)
         } else {
-            Examined::Changed
+            Examination::Changed
         })
     }
 }

@@ -1,5 +1,5 @@
 //! Deletes work orders permanently. Waiting ones are canceled first; running ones are killed, and
-//! deleted only once their compute is known to be gone. A work order that does not come to rest in
+//! deleted only once their compute is known to be gone. A work order that does not reach rest in
 //! time, or changes meanwhile, stays and is not reported as deleted.
 
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use awo_store::work_orders::cascades::FamilyStop;
 use awo_store::work_orders::purge::{PurgeTarget, in_transactions};
 use futures::{StreamExt, stream};
 
-use crate::stopper::{Killed, StopTarget, Stopper};
+use crate::stopper::{KillOutcome, StopTarget, Stopper};
 
 /// When a purge begins with nothing more: a function has 15 minutes, and a last kill and its proof
 /// take two.
@@ -34,7 +34,7 @@ const MAX_LEASES: u32 = 1_000;
 /// How long the compute of a run that is over may take to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(60);
 /// Pause between two readings of its lease, and the longest one between two calls of ECS.
-const LOOK: Duration = Duration::from_millis(50);
+const READ_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PATIENCE: Duration = Duration::from_secs(5);
 
 const DEAD_AT_ONCE: StopRequest = StopRequest::Kill {
@@ -100,7 +100,7 @@ impl Purger {
     /// # Errors
     /// Internal, when a call fails and nothing is deleted.
     pub async fn purge(&self, org: &OrgId, purge: &Purge) -> Result<Vec<WorkOrderId>, Error> {
-        let mut done = Done {
+        let mut done = PurgeProgress {
             began: Instant::now(),
             purged: Vec::new(),
             failed: None,
@@ -124,7 +124,7 @@ impl Purger {
         org: &OrgId,
         status: WorkOrderStatus,
         purge: &Purge,
-        done: &mut Done,
+        done: &mut PurgeProgress,
     ) -> Result<(), Error> {
         let mut after = None;
         while done.goes_on() {
@@ -152,7 +152,7 @@ impl Purger {
         org: &OrgId,
         orders: Vec<WorkOrder>,
         status: WorkOrderStatus,
-        done: &mut Done,
+        done: &mut PurgeProgress,
     ) -> Result<Vec<PurgeTarget>, Error> {
         // Read after them: a terminal one without a lease now gets one only by a new run.
         let leases = self.store.leases(org, MAX_LEASES).await?.items;
@@ -222,15 +222,15 @@ impl Purger {
                 Err(error) => return Err(error),
             };
             match self.end(org, &found).await? {
-                Ended::Yes => return self.when_gone(org, &seen.id).await,
-                Ended::Changed => {}
-                Ended::No => return Ok(None),
+                EndOutcome::Yes => return self.when_gone(org, &seen.id).await,
+                EndOutcome::Changed => {}
+                EndOutcome::No => return Ok(None),
             }
         }
         Ok(None)
     }
 
-    async fn end(&self, org: &OrgId, found: &StopTarget) -> Result<Ended, Error> {
+    async fn end(&self, org: &OrgId, found: &StopTarget) -> Result<EndOutcome, Error> {
         let stop = |kind| Stop {
             kind,
             reason: Some("purged".to_owned()),
@@ -238,20 +238,26 @@ impl Purger {
         };
         match found.order.status {
             // It has just got a slot: that is another status.
-            WorkOrderStatus::Queued if found.lease.is_some() => Ok(Ended::Changed),
+            WorkOrderStatus::Queued if found.lease.is_some() => Ok(EndOutcome::Changed),
             WorkOrderStatus::Queued => {
                 let stop = stop(StopKind::Cancel);
                 let alone = alone(&stop);
                 let canceled = self.stopper.try_cancel(org, found, &alone, false).await?;
-                Ok(if canceled { Ended::Yes } else { Ended::Changed })
+                Ok(if canceled {
+                    EndOutcome::Yes
+                } else {
+                    EndOutcome::Changed
+                })
             }
-            status if status.is_terminal() => Ok(Ended::Yes),
+            status if status.is_terminal() => Ok(EndOutcome::Yes),
             _ => {
                 let (id, stop) = (&found.order.id, stop(StopKind::Kill));
                 let alone = alone(&stop);
                 match self.stopper.kill(org, id, DEAD_AT_ONCE, &alone).await {
-                    Ok(Killed::NotConfirmed { .. }) | Err(Error::NotFound(_)) => Ok(Ended::No),
-                    Ok(_) => Ok(Ended::Yes),
+                    Ok(KillOutcome::NotConfirmed { .. }) | Err(Error::NotFound(_)) => {
+                        Ok(EndOutcome::No)
+                    }
+                    Ok(_) => Ok(EndOutcome::Yes),
                     Err(error) => Err(error),
                 }
             }
@@ -277,7 +283,7 @@ impl Purger {
             return Ok(false);
         }
         self.stopper.wake_task(lease).await;
-        let (began, mut asked_at, mut patience) = (Instant::now(), Instant::now(), LOOK);
+        let (began, mut asked_at, mut patience) = (Instant::now(), Instant::now(), READ_PAUSE);
         while began.elapsed() < GONE_WITHIN {
             let ask = asked_at.elapsed() >= patience;
             if ask {
@@ -286,7 +292,7 @@ impl Purger {
             if self.stopper.is_gone(lease, ask).await? {
                 return Ok(true);
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(READ_PAUSE).await;
         }
         Ok(false)
     }
@@ -300,8 +306,8 @@ fn alone(stop: &Stop) -> FamilyStop<'_> {
     }
 }
 
-/// What came of ending a work order.
-enum Ended {
+/// The outcome of ending a work order.
+enum EndOutcome {
     Yes,
     /// It has changed meanwhile: read it again.
     Changed,
@@ -309,15 +315,15 @@ enum Ended {
     No,
 }
 
-/// How far a purge has come.
-struct Done {
+/// The progress of a purge.
+struct PurgeProgress {
     began: Instant,
     purged: Vec<WorkOrderId>,
     /// The first thing that failed.
     failed: Option<Error>,
 }
 
-impl Done {
+impl PurgeProgress {
     fn goes_on(&self) -> bool {
         self.began.elapsed() < LONGEST && self.purged.len() < MAX_PURGED
     }

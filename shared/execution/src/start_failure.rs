@@ -1,7 +1,7 @@
 //! Runs whose runner never began, because of the image or the services that their environment names.
 //! Their organization has to fix the cause; the run costs nothing.
 
-use awo_cloud::compute::{ContainerEnd, Gone, service_container};
+use awo_cloud::compute::{ContainerEnd, TaskEnd, service_container};
 use awo_domain::environment::{Containers, EnvironmentService};
 
 /// What ECS's words for an image that cannot be pulled begin with.
@@ -14,7 +14,7 @@ const DEPENDENCY: &str = "dependency";
 const MAX_QUOTED: usize = 600;
 
 /// Why a task with these containers ended before its runner reported; none if they are not why.
-pub(crate) fn start_failure(gone: &Gone, own: &Containers) -> Option<String> {
+pub(crate) fn start_failure(gone: &TaskEnd, own: &Containers) -> Option<String> {
     not_pulled(gone, own)
         .or_else(|| service_failed(gone, own))
         .or_else(|| image_failed(gone, own))
@@ -41,7 +41,7 @@ fn service<'a>(own: &'a Containers, name: &str) -> Option<&'a EnvironmentService
 }
 
 /// ECS has it at the container, or at the task and names the image.
-fn not_pulled(gone: &Gone, own: &Containers) -> Option<String> {
+fn not_pulled(gone: &TaskEnd, own: &Containers) -> Option<String> {
     let cannot_pull = |container: &&ContainerEnd| container.reason.contains(CANNOT_PULL);
     let (whose, why) = match gone.containers.iter().find(cannot_pull) {
         Some(container) => {
@@ -68,7 +68,7 @@ fn not_pulled(gone: &Gone, own: &Containers) -> Option<String> {
 }
 
 /// A service that ended or did not get ready. The runner's container, which waited for it, may report so.
-fn service_failed(gone: &Gone, own: &Containers) -> Option<String> {
+fn service_failed(gone: &TaskEnd, own: &Containers) -> Option<String> {
     let runner = gone.containers.iter().find(|one| one.service.is_none());
     // Services end with the runner that began. One that could not because of them has an exit code, too.
     let began = |one: &ContainerEnd| one.exit_code.is_some() && !one.reason.contains(DEPENDENCY);
@@ -111,7 +111,7 @@ fn ended<'a>(
 }
 
 /// An image without a runner that works.
-fn image_failed(gone: &Gone, own: &Containers) -> Option<String> {
+fn image_failed(gone: &TaskEnd, own: &Containers) -> Option<String> {
     let image = own.image.as_ref()?;
     let runner = gone.containers.iter().find(|one| one.service.is_none())?;
     let how = match runner.exit_code {

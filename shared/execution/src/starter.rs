@@ -4,7 +4,7 @@
 use awo_cloud::queue::WakeUp;
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::money::MicroCredits;
-use awo_domain::queue::Waiting;
+use awo_domain::queue::WaitingEntry;
 use awo_domain::run::RunStatus;
 use awo_domain::work_order::WorkOrderEvent;
 use awo_domain::{Error, OrgId, Resource, RunId, Timestamp, WorkOrderId};
@@ -211,10 +211,10 @@ impl Starter {
     }
 }
 
-fn waiting(queue: &QueueState, order: &WorkOrder, now: Timestamp) -> Waiting {
+fn waiting(queue: &QueueState, order: &WorkOrder, now: Timestamp) -> WaitingEntry {
     let ours = |entry: &&EntryItem| entry.work_order_id == order.id;
     let entry = queue.entries.iter().find(ours);
-    Waiting {
+    WaitingEntry {
         work_order_id: order.id.clone(),
         tenant: order.tenant().to_owned(),
         enqueued_at: entry.map_or(now, |entry| entry.enqueued_at),

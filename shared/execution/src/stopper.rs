@@ -34,16 +34,16 @@ pub struct Stopper {
     pub(crate) endings: Endings,
 }
 
-/// A work order that was canceled.
+/// The outcome of a cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Canceled {
-    /// What it was before.
+pub struct CancelOutcome {
+    /// Its status before.
     pub was: WorkOrderStatus,
 }
 
-/// What came of a kill.
+/// The outcome of a kill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Killed {
+pub enum KillOutcome {
     /// There was no process: it waited, or no runner had come.
     NothingRan,
     /// It had ended before, with this status of its work order.
@@ -55,17 +55,17 @@ pub enum Killed {
         /// How long that took.
         took: Duration,
     },
-    /// Nobody knows whether it is dead.
+    /// It is unknown whether it is dead.
     NotConfirmed {
         /// How long that was waited for.
         took: Duration,
     },
 }
 
-/// What came of writing down that a work order is to die.
+/// The outcome of recording a kill request.
 pub(crate) enum KillTarget {
     /// No process of it is to be waited for.
-    Over(Killed),
+    Over(KillOutcome),
     /// Its task has the request.
     Dies(Box<Lease>),
 }
@@ -101,7 +101,7 @@ impl Stopper {
         org: &OrgId,
         id: &WorkOrderId,
         stop: &Stop,
-    ) -> Result<Canceled, Error> {
+    ) -> Result<CancelOutcome, Error> {
         for _ in 0..STOP_TRIES {
             let found = self.find(org, id).await?;
             let status = found.order.status;
@@ -112,7 +112,7 @@ impl Stopper {
             }
             if self.try_cancel(org, &found, &of_all(stop), false).await? {
                 self.stop_family(org, &found.order).await;
-                return Ok(Canceled { was: status });
+                return Ok(CancelOutcome { was: status });
             }
         }
         Err(Error::contended("cancel: the run kept changing"))
@@ -154,7 +154,7 @@ impl Stopper {
         stop_request: StopRequest,
         stopping: &FamilyStop<'_>,
         holder: &str,
-    ) -> Result<Killed, Error> {
+    ) -> Result<KillOutcome, Error> {
         let began = Instant::now();
         let (order, target) = self.request_kill(org, id, stop_request, stopping).await?;
         let lease = match target {
@@ -194,7 +194,7 @@ impl Stopper {
         id: &WorkOrderId,
         stop_request: StopRequest,
         stopping: &FamilyStop<'_>,
-    ) -> Result<Killed, Error> {
+    ) -> Result<KillOutcome, Error> {
         let began = Instant::now();
         let (order, target) = self.request_kill(org, id, stop_request, stopping).await?;
         let lease = match target {
@@ -221,13 +221,13 @@ impl Stopper {
             let status = found.order.status;
             if status.is_terminal() {
                 self.escalate(&found).await?;
-                return Ok((found.order, KillTarget::Over(Killed::HadEnded(status))));
+                return Ok((found.order, KillTarget::Over(KillOutcome::HadEnded(status))));
             }
             let waits = status == WorkOrderStatus::WaitingForChildren;
             let claimed = |lease: &&Lease| lease.token_hash.is_some() && !waits;
             let Some(lease) = found.lease.as_ref().filter(claimed) else {
                 if self.try_cancel(org, &found, stopping, true).await? {
-                    return Ok((found.order, KillTarget::Over(Killed::NothingRan)));
+                    return Ok((found.order, KillTarget::Over(KillOutcome::NothingRan)));
                 }
                 continue;
             };
@@ -334,7 +334,7 @@ impl Stopper {
         self.compute.find_task(org, token).await
     }
 
-    /// Tells the task to stop, which lets its runner ask what is wanted. A task that nobody knows
+    /// Stops the task, so that its runner reads the stop request. A task that ECS does not know
     /// yet cannot be signaled; its runner's claim will be refused.
     pub(crate) async fn wake_task(&self, lease: &Lease) {
         let sent = async {

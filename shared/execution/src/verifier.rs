@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use awo_cloud::compute::{Compute, Gone, TaskOutcome, TaskState};
+use awo_cloud::compute::{Compute, TaskEnd, TaskOutcome, TaskState};
 use awo_cloud::{Clock, Cloud, Mint, SetupError};
 use awo_domain::manual::{Request, run_named_by};
 use awo_domain::run::RunStatus;
@@ -119,19 +119,19 @@ impl Verifier {
         }
     }
 
-    /// Looks after a verification whose deadline seems to have come: as it is now, one that goes on as
+    /// Handles a verification whose deadline seems to have come: as it is now, one that goes on as
     /// it may is left alone, any other is over.
     ///
     /// # Errors
     /// Internal, when a call fails.
-    pub async fn look_after(&self, seen: &Verification, now: Timestamp) -> Result<(), Error> {
+    pub async fn handle(&self, seen: &Verification, now: Timestamp) -> Result<(), Error> {
         match self.store.as_it_stands(seen).await? {
-            Some(of) if of.due_at <= now.epoch_ms() => self.look_after_overdue(&of, now).await,
+            Some(of) if of.due_at <= now.epoch_ms() => self.handle_overdue(&of, now).await,
             _ => Ok(()),
         }
     }
 
-    async fn look_after_overdue(&self, of: &Verification, now: Timestamp) -> Result<(), Error> {
+    async fn handle_overdue(&self, of: &Verification, now: Timestamp) -> Result<(), Error> {
         let task_arn = match &of.task_arn {
             Some(task_arn) => Some(task_arn.clone()),
             None => {
@@ -149,7 +149,7 @@ impl Verifier {
             let next = now.plus_ms(LOOK_MS);
             return self.store.postpone_verification(of, next).await;
         }
-        // A living one is over by its own time, which nothing moves.
+        // A living one is over by its own deadline, which nothing extends.
         if let Some(task_arn) = task_arn.filter(|_| is_alive) {
             self.compute.stop_task(&task_arn, OVERDUE).await?;
         }
@@ -246,7 +246,7 @@ impl Verifier {
                 asked_at = Instant::now();
                 patience = (patience * 2).min(LONGEST_QUESTION);
             }
-            match (self.look(of).await?, gone) {
+            match (self.observe(of).await?, gone) {
                 (Observation::Finished(result), _) => return Ok(Observation::Finished(result)),
                 (Observation::Begun, _) if !whole => return Ok(Observation::Begun),
                 (_, Some(gone)) => return Err(self.lost(of, &gone).await?),
@@ -261,7 +261,7 @@ impl Verifier {
         )))
     }
 
-    async fn look(&self, of: &Verification) -> Result<Observation, Error> {
+    async fn observe(&self, of: &Verification) -> Result<Observation, Error> {
         let now_is = self.store.as_it_stands(of).await?;
         let gone = || Error::internal("a verification was ended by another request");
         match now_is.ok_or_else(gone)?.standing {
@@ -281,7 +281,7 @@ impl Verifier {
     }
 
     /// The error of a task that ended without a result: its environment's image may be the cause.
-    async fn lost(&self, of: &Verification, gone: &Gone) -> Result<Error, Error> {
+    async fn lost(&self, of: &Verification, gone: &TaskEnd) -> Result<Error, Error> {
         let run = of.run.as_ref().filter(|run| run.containers.is_some());
         if let Some(run) = run {
             let order = &run.work_order_id;
@@ -301,7 +301,7 @@ impl Verifier {
     }
 
     /// How its task ended, if it is known to have.
-    async fn is_gone(&self, of: &Verification, began: Instant) -> Option<Gone> {
+    async fn is_gone(&self, of: &Verification, began: Instant) -> Option<TaskEnd> {
         let task_arn = of.task_arn.as_ref()?;
         match self.compute.describe_task(task_arn).await {
             Ok(TaskState::Alive) => None,
@@ -321,12 +321,12 @@ impl Verifier {
     }
 }
 
-/// The fault of the path of a run whose agent could see what its environment hides from it.
+/// The fault of the path of a run whose agent could see the secrets of its environment.
 const AT_WORK: &str = "belongs to a run that has not ended and has an environment: ask again once the \
     run has ended";
 /// The fault of the path of a run whose workspace is nowhere.
 const WITH_SERVICES: &str = "belongs to a run whose environment has services, and the workspaces of such \
-    runs are not kept: their tasks mount no file system, since a service could use it as well";
+    runs are not archived: their tasks mount no file system, since a service could use it as well";
 
 /// The reason that ECS gets for a task that is stopped.
 const OVERDUE: &str = "no request waits for this verification";

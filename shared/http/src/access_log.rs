@@ -13,7 +13,7 @@ use crate::answer::Answer;
 use crate::authentication::Rate;
 use crate::cors::Headers;
 use crate::failure::Failure;
-use crate::routes::{Created, Route, Style};
+use crate::routes::{CreatedResource, Route, Style};
 
 /// What errors are.
 const JSON: &str = "application/json";
@@ -22,7 +22,7 @@ const CREATED: u16 = 201;
 /// The status of every answer that comes in pieces.
 const STREAMING: u16 = 200;
 
-/// A request on its way to its answer: what the log will say of it, and what its answer shows.
+/// A request on its way to its answer: its log fields, and its answer's headers.
 #[derive(Debug)]
 pub struct AccessLog {
     began: Instant,
@@ -33,7 +33,7 @@ pub struct AccessLog {
     caller: Option<String>,
     rate: Option<Rate>,
     more: Headers,
-    created: Option<Created>,
+    created: Option<CreatedResource>,
 }
 
 impl AccessLog {
@@ -71,7 +71,7 @@ impl AccessLog {
         }
     }
 
-    /// The same of a caller who is known.
+    /// The same for an authenticated caller.
     pub(crate) fn by(self, caller: &Caller, rate: Rate) -> AccessLog {
         AccessLog {
             caller: Some(format!("{}/{}", caller.org_id, caller.key_id)),
@@ -111,7 +111,7 @@ impl AccessLog {
 
     /// Where a new resource is. A replayed answer is read like the first one.
     fn location(&self, status: u16, body: &str) -> Option<String> {
-        let Created { collection, id } = self.created.filter(|_| status == CREATED)?;
+        let CreatedResource { collection, id } = self.created.filter(|_| status == CREATED)?;
         let body: Value = serde_json::from_str(body).ok()?;
         let data = match self.style {
             Style::Plain => &body,

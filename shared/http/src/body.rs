@@ -108,7 +108,7 @@ impl Object {
         }
     }
 
-    /// Notes the fields that nobody read.
+    /// Notes the fields that were not read.
     fn end(self) {
         for (name, _) in self.members {
             fault(
@@ -227,7 +227,7 @@ impl Value {
         }
     }
 
-    /// Any JSON that reads as a type; whoever reads it bounds it.
+    /// Any JSON that reads as a type; the caller bounds it.
     pub fn json<T>(self, read: impl FnOnce(serde_json::Value) -> Result<T, String>) -> Option<T> {
         match read(self.node.to_json()) {
             Ok(read) => Some(read),

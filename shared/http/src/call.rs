@@ -26,7 +26,7 @@ const MAX_IDEMPOTENCY_KEY: usize = 255;
 /// A request whose caller is known and allowed.
 #[derive(Debug)]
 pub struct Call {
-    /// Who calls.
+    /// The caller.
     pub caller: Caller,
     /// When it came.
     pub now: Timestamp,
@@ -164,7 +164,7 @@ impl Call {
         })
     }
 
-    /// The number of the last event that a client of a live stream has seen, if it says so.
+    /// The number of the last event that a client of a live stream has seen, if it sends one.
     ///
     /// # Errors
     /// [`Error::Invalid`] if it is not such a number, sent once.

@@ -11,7 +11,7 @@ use lambda_http::{Request, RequestExt};
 
 use crate::routes::{Access, ROUTES};
 
-/// For how long a browser may remember what a preflight said, in seconds.
+/// How long a browser may cache the response to a preflight, in seconds.
 const MAX_AGE_S: u32 = 600;
 /// What pages may send.
 const REQUEST_HEADERS: &str = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, \
@@ -34,7 +34,7 @@ impl Cors {
         Ok(Cors(origins.into()))
     }
 
-    /// What an answer to this request says of origins.
+    /// The headers about origins in the answer to this request.
     pub fn headers(&self, request: &Request) -> Headers {
         if self.0.is_empty() {
             return Vec::new();
@@ -50,8 +50,8 @@ impl Cors {
         }
     }
 
-    /// What a browser is told that asks whether a page may send a request, if it may. It asks
-    /// without a key.
+    /// The answer to a browser's preflight, if the page may send the request. A preflight has no
+    /// key.
     pub fn preflight(&self, request: &Request, methods: &[&str]) -> Option<Headers> {
         let asks = request.method() == "OPTIONS"
             && request

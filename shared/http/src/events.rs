@@ -40,14 +40,14 @@ pub struct LiveEvent {
     pub data: String,
 }
 
-/// What a source has to say.
+/// The next content of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Events after the one that was asked about, in order.
     pub events: Vec<LiveEvent>,
     /// True if no more will come after these.
     pub is_last: bool,
-    /// True if the stream has to end for another one; what is still to come is for who connects again.
+    /// True if the stream has to end for another one; further events are for the next connection.
     pub gives_way: bool,
 }
 
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_quiet_stream_is_kept_alive_asks_less_often_and_ends_before_it_is_cut_off() {
+    async fn a_quiet_stream_stays_alive_reads_less_often_and_ends_before_it_is_cut_off() {
         let began = Instant::now();
         let (ask, asked) = source(&[0], false);
         let body = text(live(0, ask)).await;

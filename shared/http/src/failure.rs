@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::routes::Style;
 
-/// An error as HTTP says it.
+/// An error as an HTTP response.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub status: u16,

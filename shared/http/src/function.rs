@@ -107,7 +107,10 @@ impl<B: Send + 'static> HttpFunction<B> {
             return Err(SetupError::Missing(format!("a scope of {}", route.path)));
         };
         if route.streams != A::STREAMS {
-            let what = format!("a handler of {} that answers as its route says", route.path);
+            let what = format!(
+                "a handler of {} that answers as its route declares",
+                route.path
+            );
             return Err(SetupError::Missing(what));
         }
         Ok(HttpFunction(Arc::new(move |request| {
@@ -161,7 +164,7 @@ impl HttpFunction {
         })))
     }
 
-    /// A function for runners, who have no key: its handler checks the nonce or the token. Every answer has
+    /// A function for runners, which have no key: its handler checks the nonce or the token. Every answer has
     /// [`ANSWER_MARK`], by which a runner knows it from those of what stands in between.
     pub fn for_runner<S, F, Fut>(cloud: &Cloud, state: S, handle: F) -> HttpFunction
     where
@@ -186,8 +189,8 @@ impl HttpFunction {
     }
 
     /// The function for what no route serves: 401 without a good key, then 404 where no route has
-    /// the path; for other methods of a known path 405, and for OPTIONS what there is. A browser
-    /// that asks for a page of an allowed origin is told without a key.
+    /// the path; for other methods of a known path 405, and for OPTIONS what there is. A browser's
+    /// preflight for a page of an allowed origin is answered without a key.
     ///
     /// # Errors
     /// When a setting is missing.

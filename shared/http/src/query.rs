@@ -55,7 +55,7 @@ impl Query {
             .collect()
     }
 
-    /// A parameter that reads as a type; `what` says what it must be.
+    /// A parameter that reads as a type; `what` describes the valid values.
     pub fn parsed<T>(
         &self,
         name: &str,
@@ -104,7 +104,7 @@ impl Query {
     /// Ends the reading.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with every fault, those parameters included that nobody read.
+    /// [`Error::Invalid`] with every fault, parameters that were not read included.
     pub fn finish(self) -> Result<(), Error> {
         let mut faults = self.faults.into_inner();
         for name in self.values.into_inner().into_keys() {

@@ -24,7 +24,7 @@ use crate::answer::Answer;
 
 /// How long a late answer may take and still be sent as ever.
 pub const SOON: Duration = Duration::from_secs(5);
-/// How often white space is sent after that: nobody on the way takes the connection for dead.
+/// How often white space is sent after that, so that no proxy takes the connection for dead.
 pub const PULSE: Duration = Duration::from_secs(5);
 
 /// A body that is sent in pieces.
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_late_error_is_told_in_the_style_of_its_path_and_without_its_cause() {
+    async fn a_late_error_has_the_style_of_its_path_and_no_cause() {
         for path in ["/api/v1/x", "/v1/x"] {
             let late = sent(path, after(SOON * 3, Err(Error::internal("a secret")))).await;
             let body: Value = serde_json::from_str(&text(late).await).unwrap();

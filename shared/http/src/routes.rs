@@ -54,7 +54,7 @@ impl Style {
     }
 }
 
-/// Who may call a route.
+/// The callers that a route admits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Everybody.
@@ -76,7 +76,7 @@ pub struct Route {
     pub method: &'static str,
     /// Path with `{name}` for parameters.
     pub path: &'static str,
-    /// Who may call it.
+    /// Its callers.
     pub access: Access,
     /// How it answers.
     pub style: Style,
@@ -85,12 +85,12 @@ pub struct Route {
     /// True if its answers may come in pieces, and late.
     pub streams: bool,
     /// Where what it creates is found, if it creates something.
-    pub created: Option<Created>,
+    pub created: Option<CreatedResource>,
 }
 
 /// Where a created resource is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Created {
+pub struct CreatedResource {
     /// The path before its id.
     pub collection: &'static str,
     /// A JSON pointer to its id in the answer's data.
@@ -123,10 +123,10 @@ const fn streaming(route: Route) -> Route {
     }
 }
 
-/// A route whose 201 says in `Location` where the new resource is.
+/// A route whose 201 names the new resource in `Location`.
 const fn creating(route: Route, collection: &'static str, id: &'static str) -> Route {
     Route {
-        created: Some(Created { collection, id }),
+        created: Some(CreatedResource { collection, id }),
         ..route
     }
 }

@@ -10,7 +10,8 @@ use awo_domain::environment::{EnvironmentContent, EnvironmentName};
 use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::source::{Branch, GitSource, Repository};
 use awo_domain::template::{
-    Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, Resolved, TemplateContent, TemplateId,
+    Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, ResolvedTemplate, TemplateContent,
+    TemplateId,
 };
 use awo_domain::work_order::{
     ChosenEnvironment, Limits, MAX_ITERATIONS, MAX_TASK_PROMPT, Order, TenantContext, Terms,
@@ -26,7 +27,7 @@ mod fields;
 
 const UNKNOWN_PROFILE: &str = "is not the name of a profile: GET /api/v1/profiles lists them";
 
-/// What holds where a body is silent.
+/// The defaults of a body.
 #[derive(Debug, Clone)]
 pub struct Defaults {
     /// The agent.
@@ -100,9 +101,9 @@ pub struct NamedResources<'a> {
     pub environment: Option<EnvironmentContent>,
 }
 
-/// What a child inherits from its parent.
+/// The inheritance of a child from its parent.
 #[derive(Debug)]
-pub struct Inherited<'a> {
+pub struct Inheritance<'a> {
     /// The parent.
     pub parent: &'a WorkOrder,
     /// The parent's effective profile.
@@ -180,7 +181,7 @@ impl ChildRequest {
     /// [`Error::Invalid`] with every fault.
     pub fn resolve(
         mut self,
-        inherited: Inherited<'_>,
+        inherited: Inheritance<'_>,
         named: Option<Profile>,
     ) -> Result<(Order, Profile), Error> {
         let named = self.task.runnable(named, &mut self.faults);
@@ -364,10 +365,10 @@ fn resolved(
     template: Option<&TemplateContent>,
     allow_file: bool,
     faults: &mut FaultList,
-) -> Option<Resolved> {
+) -> Option<ResolvedTemplate> {
     let variables = match source? {
         Source::Git(source) => {
-            return Some(Resolved {
+            return Some(ResolvedTemplate {
                 source,
                 hooks: Hooks::default(),
                 environment: None,

@@ -5,12 +5,12 @@
 pub(crate) const TABLE_PROVIDER: &str = "aws";
 /// The provider as the service calls it.
 pub(crate) const PROVIDER: &str = "bedrock";
-/// What the id of each of these models has, after a prefix that says where it runs.
+/// The part of each of these models' ids after the prefix of its region.
 const FAMILY: &str = "anthropic.claude-";
 /// The prefix in the bundled table that stands for all regions.
 const ALL_REGIONS: &str = "regional.";
 
-/// The id of a model without the prefix that says where it runs, if it is one of Bedrock's: the
+/// The id of a model without the prefix of its region, if it is one of Bedrock's: the
 /// price of a region's endpoint.
 pub(crate) fn regional(model: &str) -> Option<&str> {
     let at = model.find(FAMILY)?;

@@ -47,7 +47,7 @@ impl Prices {
     /// Reads a price file: `{"<model>": {"inputUsdPerMillion": 3, "outputUsdPerMillion": 15}}`.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn parse(json: &[u8]) -> Result<Prices, String> {
         let own: BTreeMap<String, OwnPrice> =
             serde_json::from_slice(json).map_err(|e| e.to_string())?;
@@ -68,7 +68,7 @@ impl Prices {
     /// The bundled prices, and those of the operator's price file, if there is one.
     ///
     /// # Errors
-    /// A sentence that says why the file does not read.
+    /// A sentence with the reason why the file is not valid.
     pub fn of_file(path: Option<&str>) -> Result<Prices, String> {
         match path {
             Some(path) => Prices::parse(&std::fs::read(path).map_err(|e| e.to_string())?),
@@ -83,7 +83,7 @@ impl Prices {
         serde_json::to_value(&self.own).unwrap_or_default()
     }
 
-    /// Names what is in force, so that a price can be looked up later: the release of the bundled
+    /// Names the effective prices, so that a price can be found later: the release of the bundled
     /// table, and what the operator's own prices hash to, if there are any.
     #[must_use]
     pub fn version(&self) -> String {
@@ -197,7 +197,7 @@ fn public_price(
     Some(calculated(model, units, service_tier, at)?.total_price)
 }
 
-/// What the bundled table says, and of which provider's model.
+/// The bundled table's prices, and the provider of the model.
 fn calculated(
     model: &str,
     units: &Usage,

@@ -43,7 +43,7 @@ pub struct Rate {
 pub struct Tier {
     /// For calls with more input tokens than this.
     pub above_input_tokens: u64,
-    /// What they cost.
+    /// Their cost.
     pub rate: Rate,
 }
 

@@ -82,7 +82,7 @@ fn what_cannot_be_true_costs_the_largest_amount_and_not_nothing() {
 
 #[test]
 fn what_is_written_to_the_cache_costs_what_its_provider_asks_for_it() {
-    // As Claude Code itself said of these counts.
+    // As Claude Code itself reported for these counts.
     let call = Counts {
         input: 1_200,
         cached: 600,

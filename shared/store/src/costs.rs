@@ -12,7 +12,7 @@ pub mod sums;
 use std::collections::{BTreeMap, BTreeSet};
 
 use awo_domain::cost::Attribution;
-use awo_domain::cost::record::{Charged, CostRecord};
+use awo_domain::cost::record::{ChargeInputs, CostRecord};
 use awo_domain::cost::sums::{Cell, LabelValues, Sums};
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId};
@@ -178,7 +178,7 @@ impl Settling<'_> {
     /// What is written down of it.
     fn record(&self) -> CostRecord {
         let run = self.run;
-        let charged = Charged {
+        let charged = ChargeInputs {
             usage: self.usage,
             compute_ms: run.compute_ms(self.completed_at),
             cost: self.charge.cost,

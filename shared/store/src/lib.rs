@@ -3,7 +3,7 @@
 //! Every change of state is a conditional write: the losing side gets the current state and
 //! nothing else happens. Writes that belong together are one transaction.
 //!
-//! What the tables hold, and where: `engine/item_kind.rs`.
+//! The items of the tables: `engine/item_kind.rs`.
 
 pub mod capacity;
 pub mod costs;

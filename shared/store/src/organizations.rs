@@ -15,7 +15,7 @@ use crate::Store;
 use crate::engine::change::{Change, value};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::key::Key;
-use crate::engine::table::{Updated, failed, log, read};
+use crate::engine::table::{UpdateOutcome, failed, log, read};
 use crate::engine::transaction::Transaction;
 use crate::ledger::checkpoints::Checkpoint;
 
@@ -28,7 +28,7 @@ const MAX_SCANS: u32 = 10_000;
 pub struct Organization {
     /// Its id.
     pub org_id: OrgId,
-    /// What the operator calls it.
+    /// The operator's name for it.
     pub name: String,
     /// When it was made.
     pub created_at: Timestamp,
@@ -155,8 +155,10 @@ impl Store {
             .set_some("maxConcurrent", max_concurrent)
             .set_some("maxQueueSize", max_queue_size);
         match self.update(&Key::tally(org), change).await? {
-            Updated::New(_) => Ok(()),
-            Updated::Refused(_) => Err(Error::internal("an unconditional update was refused")),
+            UpdateOutcome::New(_) => Ok(()),
+            UpdateOutcome::Refused(_) => {
+                Err(Error::internal("an unconditional update was refused"))
+            }
         }
     }
 }

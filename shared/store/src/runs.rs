@@ -36,7 +36,7 @@ const MAX_WAIT_MS: i64 = PROVIDER_WAIT_MS.cast_signed() + 60_000;
 /// The sequence of a queued run's only event.
 pub(crate) const CREATED_SEQUENCE: u64 = 1;
 
-/// What a run cost.
+/// The cost of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
@@ -102,10 +102,10 @@ pub struct Run {
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
-    /// What it has used so far, by model.
+    /// Its usage so far, by model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub usage: Vec<PricedUsage>,
-    /// What it cost.
+    /// Its cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Absolute path of its workspace.
@@ -114,7 +114,7 @@ pub struct Run {
     /// The client's customer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_context: Option<TenantContext>,
-    /// What is reserved for it, in micro-credits.
+    /// Its hold, in micro-credits.
     pub hold_micro: i64,
     /// When that was reserved, if not when the run was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,7 +142,7 @@ pub struct Run {
     /// When it got compute again after that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
-    /// What its cost is attributed to.
+    /// The dimensions of its cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
     /// The size of its task, by which compute is priced.

@@ -43,7 +43,7 @@ enum DueItem {
 }
 
 impl Store {
-    /// What is due in all shards, at most `limit` of each, oldest first.
+    /// The items that are due in all shards, at most `limit` of each, oldest first.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.

@@ -61,7 +61,7 @@ impl Earlier {
     }
 }
 
-/// What a run used in all.
+/// The total usage of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UsageRecord {

@@ -33,11 +33,11 @@ use crate::engine::idempotency::{
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, webhooks};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::engine::tries::Tries;
-use crate::webhooks::subscribers::Announced;
+use crate::webhooks::subscribers::Announcement;
 
-/// What a client sets of a webhook.
+/// The fields of a webhook that a client sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
     /// Where deliveries go.
@@ -200,7 +200,7 @@ impl Store {
         &self,
         org: &OrgId,
         webhook: &Webhook,
-        announced: &Announced,
+        announced: &Announcement,
         response: Option<&NewResponse<'_>>,
     ) -> Result<Option<RequestOutcome>, Error> {
         let item = WebhookItem::of(webhook, webhook.revision);
@@ -214,8 +214,8 @@ impl Store {
             .commit(self)
             .await?;
         let refusals = match created {
-            Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
-            Committed::No(refusals) => refusals,
+            CommitOutcome::Yes => return Ok(Some(RequestOutcome::New(()))),
+            CommitOutcome::No(refusals) => refusals,
         };
         let is_full = refusals.iter().any(|of| of.kind == ItemKind::WebhookCount);
         match replay(response, &refusals)? {
@@ -248,8 +248,8 @@ impl Store {
             .commit(self)
             .await?;
         let refusals = match replaced {
-            Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
-            Committed::No(refusals) => refusals,
+            CommitOutcome::Yes => return Ok(Some(RequestOutcome::New(()))),
+            CommitOutcome::No(refusals) => refusals,
         };
         Ok(replay(response, &refusals)?.map(RequestOutcome::Replayed))
     }
@@ -277,13 +277,13 @@ impl Store {
                 transaction = transaction.update(&tally, none);
             }
             match transaction.commit(self).await? {
-                Committed::Yes => return Ok(()),
-                Committed::No(refusals)
+                CommitOutcome::Yes => return Ok(()),
+                CommitOutcome::No(refusals)
                     if refusals.iter().any(|of| of.kind == ItemKind::Webhook) =>
                 {
                     return Err(Error::NotFound(Resource::Webhook));
                 }
-                Committed::No(_) => {}
+                CommitOutcome::No(_) => {}
             }
         }
     }

@@ -31,7 +31,7 @@ use crate::engine::change::Change;
 use crate::engine::idempotency::{NewResponse, RequestOutcome};
 use crate::engine::item::{SCHEMA_VERSION, work_orders_with};
 use crate::engine::key::{Key, children_of};
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::ledger::budgets::{WantedHold, only_waits};
 use crate::ledger::holds::ParentsHold;
 use crate::queue::tally::QueueLimits;
@@ -53,7 +53,7 @@ pub struct WorkOrder {
     /// The task, or how long it is.
     #[serde(rename = "taskPrompt")]
     pub prompt: StoredPrompt,
-    /// What is cloned.
+    /// The source.
     pub source: GitSource,
     /// What is done after the clone: of the template as it was, whatever becomes of it.
     #[serde(default, skip_serializing_if = "Hooks::is_empty")]
@@ -63,10 +63,10 @@ pub struct WorkOrder {
     pub asked_iterations: Option<u32>,
     /// The iterations that a run may have.
     pub max_iterations: u32,
-    /// What the client said.
+    /// The client's fields.
     #[serde(flatten)]
     pub terms: Terms,
-    /// What the profile came to when the work order was made, as JSON, unless it is built in: it
+    /// The effective profile when the work order was created, as JSON, unless it is built in: it
     /// may be deleted since, and the work order goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_snapshot: Option<String>,
@@ -145,7 +145,7 @@ pub struct NewWorkOrder {
     pub profile_snapshot: Option<String>,
     /// The content of its environment, as JSON.
     pub environment_snapshot: Option<String>,
-    /// What is reserved.
+    /// The reserved amount.
     pub hold: MicroCredits,
     /// When it is created.
     pub now: Timestamp,
@@ -218,11 +218,11 @@ impl Store {
         for waits in [false, true] {
             let transaction = self.creation(new, limits, waits, response)?;
             match transaction.commit(self).await? {
-                Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
+                CommitOutcome::Yes => return Ok(Some(RequestOutcome::New(()))),
                 // What an agent asks for is refused instead: its parent would not end.
-                Committed::No(refusals)
+                CommitOutcome::No(refusals)
                     if !waits && new.asked_by.is_none() && only_waits(&refusals) => {}
-                Committed::No(refusals) => return refused(new, response, refusals),
+                CommitOutcome::No(refusals) => return refused(new, response, refusals),
             }
         }
         Err(Error::internal(

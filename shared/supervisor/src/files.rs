@@ -82,7 +82,7 @@ struct Survey {
     places: Option<Vec<PathBuf>>,
     user: Option<(u32, u32)>,
     /// What the user had elsewhere before the command.
-    before: Shared,
+    before: SharedBytes,
     /// Of what lay in the places before, what does not count.
     forgiven: u64,
 }
@@ -92,7 +92,7 @@ impl Survey {
         let mut survey = Survey {
             places: limits.disk_mb.map(|_| limits.places.clone()),
             user,
-            before: Shared::default(),
+            before: SharedBytes::default(),
             forgiven: 0,
         };
         survey.before = survey.shared();
@@ -104,16 +104,16 @@ impl Survey {
         survey
     }
 
-    fn go_on(&self, telling: &Findings) -> ! {
+    fn go_on(&self, findings: &Findings) -> ! {
         loop {
             let began = Instant::now();
             let shared = self.shared();
             let (removed, removed_in_memory) = as_user(self.user, removed_and_open);
             let memory = shared.memory.saturating_sub(self.before.memory);
             let memory = memory.saturating_add(removed_in_memory);
-            telling.memory.store(memory, Ordering::Relaxed);
+            findings.memory.store(memory, Ordering::Relaxed);
             let disk = self.disk(shared.disk).saturating_add(removed);
-            telling.disk.store(disk, Ordering::Relaxed);
+            findings.disk.store(disk, Ordering::Relaxed);
             thread::sleep((began.elapsed() * PAUSE_TIMES).max(SHORTEST_PAUSE));
         }
     }
@@ -130,14 +130,14 @@ impl Survey {
             .saturating_sub(self.forgiven)
     }
 
-    /// What the user has where all may write. As our own user there is no telling whose it is.
-    fn shared(&self) -> Shared {
+    /// What the user has where all may write. As our own user its owner is unknown.
+    fn shared(&self) -> SharedBytes {
         let Some((uid, _)) = self.user else {
-            return Shared::default();
+            return SharedBytes::default();
         };
         let mut seen = HashSet::new();
         let mut of = |place: &str| taken(Path::new(place), Some(uid), &mut seen);
-        Shared {
+        SharedBytes {
             memory: of(SHARED_MEMORY),
             disk: match self.places {
                 Some(_) => SHARED_PLACES.iter().fold(0, |sum, place| sum + of(place)),
@@ -148,7 +148,7 @@ impl Survey {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Shared {
+struct SharedBytes {
     disk: u64,
     memory: u64,
 }

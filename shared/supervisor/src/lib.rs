@@ -41,7 +41,7 @@ pub use limits::{Breach, Limit, Limits};
 pub use network::check as check_loopback_only;
 pub use order::{Order, USAGE};
 pub use sandbox::Sandbox;
-pub use tree::{Killed, Reaped, kill_descendants};
+pub use tree::{KillOutcome, ReapedChild, kill_descendants};
 
 /// How long the kill loop goes on before it reports survivors: only a process stuck in the
 /// kernel lives that long.
@@ -54,7 +54,7 @@ pub const KILL_LIMIT: Duration = Duration::from_secs(10);
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-pub enum Ended {
+pub enum ProcessEnd {
     /// By itself.
     Exited {
         /// Its exit code.
@@ -78,7 +78,7 @@ pub enum Ended {
 pub struct Report {
     /// How the main child ended.
     #[serde(flatten)]
-    pub end: Ended,
+    pub end: ProcessEnd,
     /// True if something was alive that only SIGKILL from here ended.
     pub forced: bool,
     /// Processes that were still alive when [`KILL_LIMIT`] was over; 0 unless the kernel is stuck.
@@ -93,9 +93,9 @@ impl Report {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self.end {
-            Ended::Exited { code } => u8::try_from(code).unwrap_or(u8::MAX),
-            Ended::Signaled { signal } => u8::try_from(128 + signal).unwrap_or(u8::MAX),
-            Ended::NotStarted { .. } => 127,
+            ProcessEnd::Exited { code } => u8::try_from(code).unwrap_or(u8::MAX),
+            ProcessEnd::Signaled { signal } => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+            ProcessEnd::NotStarted { .. } => 127,
         }
     }
 }
@@ -116,7 +116,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) })
     });
     let report = supervise::supervise(&order);
-    if let Ended::NotStarted { reason } = &report.end {
+    if let ProcessEnd::NotStarted { reason } = &report.end {
         eprintln!("cannot start {}: {reason}", order.argv[0].to_string_lossy());
     }
     if let (Some(mut pipe), Ok(mut line)) = (report_to, serde_json::to_vec(&report)) {

@@ -93,7 +93,7 @@ impl Kernel {
             measure::threads_of(uid).saturating_add(granted)
         });
         Ok(Kernel {
-            // A little more than is granted: who runs into it is over the limit, and is told so.
+            // A little more than is granted: a process that reaches it is over the limit, and is reported so.
             file_bytes: limits
                 .disk_mb
                 .map(|mb| mb.saturating_add(1).saturating_mul(MIB)),

@@ -1,4 +1,4 @@
-//! A command's access to the network: loopback alone. Whoever wants a command to reach more serves a
+//! A command's access to the network: loopback alone. A caller that wants a command to reach more serves a
 //! proxy on loopback.
 //!
 //! How: a seccomp filter hands each request of the tree for a TCP socket to the supervisor, which

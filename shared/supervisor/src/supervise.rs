@@ -18,8 +18,8 @@ use crate::measure::Measuring;
 use crate::network::{self, SocketRequests};
 use crate::order::MAX_GRACE_MS;
 use crate::sandbox::drop_capabilities;
-use crate::tree::{POLL, Terminated};
-use crate::{Breach, Ended, KILL_LIMIT, Order, Reaped, Report, hardening, tree};
+use crate::tree::{POLL, Termination};
+use crate::{Breach, KILL_LIMIT, Order, ProcessEnd, ReapedChild, Report, hardening, tree};
 
 /// Bytes of standard input that are read at once; all requests that can wait there are shorter.
 const REQUEST_BYTES: usize = 256;
@@ -55,7 +55,7 @@ pub(crate) fn supervise(order: &Order) -> Report {
         Ok(started) => started,
         Err(why) => {
             return Report {
-                end: Ended::NotStarted {
+                end: ProcessEnd::NotStarted {
                     reason: why.to_string(),
                 },
                 forced: false,
@@ -65,7 +65,7 @@ pub(crate) fn supervise(order: &Order) -> Report {
         }
     };
     let mut end = None;
-    let mut note = |(pid, status): Reaped| {
+    let mut note = |(pid, status): ReapedChild| {
         if pid == main_child {
             end = how(status);
         }
@@ -79,7 +79,7 @@ pub(crate) fn supervise(order: &Order) -> Report {
     let killed = tree::kill_descendants(KILL_LIMIT, &mut note);
     Report {
         // Without a status the main child itself is among the survivors of SIGKILL.
-        end: end.unwrap_or(Ended::Signaled {
+        end: end.unwrap_or(ProcessEnd::Signaled {
             signal: Signal::SIGKILL as i32,
         }),
         forced: killed.forced,
@@ -177,11 +177,11 @@ fn watch(
     events: &Events<'_>,
     main_child: Pid,
     mut measuring: Option<&mut Measuring<'_>>,
-    note: &mut impl FnMut(Reaped),
+    note: &mut impl FnMut(ReapedChild),
 ) -> Option<Breach> {
     let mut deadline: Option<Instant> = None;
     let mut sent = EndStage::Nothing;
-    let mut terminated = Terminated::default();
+    let mut terminated = Termination::default();
     let mut main_ended = false;
     loop {
         let children = tree::reap(&mut |reaped| {
@@ -302,7 +302,7 @@ fn signal_requests(signals: &SignalFd, grace: Duration) -> Vec<StopRequest> {
 }
 
 /// The stop requests that stand on standard input. The end of input, or a line that is no stop request, means
-/// that whoever started us is gone or broken.
+/// that our parent is gone or broken.
 fn line_requests(stdin: &io::Stdin, grace: Duration) -> Vec<StopRequest> {
     let mut bytes = [0_u8; REQUEST_BYTES];
     // Past the buffer of `Stdin`: a line in there would not wake `poll`.
@@ -333,10 +333,10 @@ fn read_stop_request(line: &str, grace: Duration) -> Option<StopRequest> {
     }
 }
 
-fn how(status: WaitStatus) -> Option<Ended> {
+fn how(status: WaitStatus) -> Option<ProcessEnd> {
     match status {
-        WaitStatus::Exited(_, code) => Some(Ended::Exited { code }),
-        WaitStatus::Signaled(_, signal, _) => Some(Ended::Signaled {
+        WaitStatus::Exited(_, code) => Some(ProcessEnd::Exited { code }),
+        WaitStatus::Signaled(_, signal, _) => Some(ProcessEnd::Signaled {
             signal: signal as i32,
         }),
         _ => None,

@@ -21,7 +21,7 @@ const QUICK_POLLS: usize = 16;
 
 /// What killing came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Killed {
+pub struct KillOutcome {
     /// True if a process died of SIGKILL meanwhile; false if all had ended before, or were about
     /// to for another reason.
     pub forced: bool,
@@ -33,21 +33,21 @@ pub struct Killed {
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 
 /// A child that was waited for, and how it ended.
-pub type Reaped = (Pid, WaitStatus);
+pub type ReapedChild = (Pid, WaitStatus);
 
 /// Kills everything below this process and waits until it is gone, at most until `limit`.
 ///
 /// The process must be a subreaper, and nothing else in it may be waiting for a child: every
 /// child is waited for here, and shown to `reaped`.
-pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(Reaped)) -> Killed {
+pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(ReapedChild)) -> KillOutcome {
     let deadline = Instant::now() + limit;
-    let mut killed = Killed::default();
+    let mut killed = KillOutcome::default();
     // Whatever has ended by now ended without us.
     if !reap(&mut reaped) {
         return killed;
     }
     // An orphan comes to us, so whatever dies of our signal is seen here, or its parent is.
-    let mut reaped = |child: Reaped| {
+    let mut reaped = |child: ReapedChild| {
         killed.forced |= matches!(child.1, WaitStatus::Signaled(_, Signal::SIGKILL, _));
         reaped(child);
     };
@@ -77,14 +77,14 @@ pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(Reaped)) -> Kill
         }
         std::thread::sleep(PAUSE);
     };
-    Killed {
+    KillOutcome {
         survivors,
         ..killed
     }
 }
 
 /// Waits for every child that has ended; false if there are no children at all.
-pub(crate) fn reap(reaped: &mut impl FnMut(Reaped)) -> bool {
+pub(crate) fn reap(reaped: &mut impl FnMut(ReapedChild)) -> bool {
     loop {
         // `__WALL` also sees children that were cloned without SIGCHLD.
         match waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
@@ -108,14 +108,14 @@ pub(crate) fn reap(reaped: &mut impl FnMut(Reaped)) -> bool {
 /// fourth, the eighth and so on: between fork and exec a signal is lost on a handler that it has
 /// from its parent.
 #[derive(Debug, Default)]
-pub(crate) struct Terminated {
+pub(crate) struct Termination {
     asked: HashSet<Pid>,
     /// With the polls that saw them.
     orphans: HashMap<Pid, u32>,
     polled_at: Option<Instant>,
 }
 
-impl Terminated {
+impl Termination {
     pub(crate) fn all(&mut self) {
         for process in descendants() {
             ask(process);

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use crate::fault::{Fault, Stage};
-use crate::names::Admitted;
+use crate::names::AdmittedAddress;
 
 /// Longest wait for one of several addresses.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -50,7 +50,7 @@ impl Drop for Connection {
     }
 }
 
-/// What came of asking.
+/// The outcome of a request.
 pub enum ExchangeOutcome {
     Answered(Response<Incoming>),
     /// Not a byte of the request went out: the connection was closed before.
@@ -59,10 +59,10 @@ pub enum ExchangeOutcome {
 }
 
 impl Connection {
-    /// Connects to the first of these addresses that takes the connection, and proves that who is
-    /// there has this name.
+    /// Connects to the first of these addresses that takes the connection, and proves that the peer
+    /// has this name.
     pub async fn open(
-        addresses: &[Admitted],
+        addresses: &[AdmittedAddress],
         name: ServerName<'static>,
         config: &Arc<ClientConfig>,
         deadline: Instant,
@@ -81,8 +81,8 @@ impl Connection {
         let opened = http.handshake(TokioIo::new(stream)).await;
         let (requests, driver) = opened.map_err(|error| Fault::of_exchange(&error))?;
         let driver = tokio::spawn(async move {
-            // Who waits for an answer is told of the fault.
-            let _told = driver.await;
+            // The fault goes to the caller that waits for an answer.
+            let _ended = driver.await;
         });
         Ok(Connection { requests, driver })
     }
@@ -130,13 +130,13 @@ pub async fn read_rest(answer: Response<Incoming>, deadline: Instant) -> bool {
     }
 }
 
-async fn dial(addresses: &[Admitted]) -> Result<TcpStream, Fault> {
+async fn dial(addresses: &[AdmittedAddress]) -> Result<TcpStream, Fault> {
     let mut fault = Fault::NoAddress;
     for admitted in addresses {
         match timeout(CONNECT, TcpStream::connect(admitted.address())).await {
             Ok(Ok(stream)) => {
                 // A request is one write; without this its end could wait for an acknowledgement.
-                // A socket that cannot be told so still works.
+                // A socket without this option still works.
                 let _set = stream.set_nodelay(true);
                 return Ok(stream);
             }

@@ -11,7 +11,7 @@ use rustls::CertificateError;
 /// Longest chain of causes that is walked to find what is behind an error.
 const MAX_CAUSES: usize = 8;
 
-/// What an attempt waits for.
+/// The step of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     Name,
@@ -94,7 +94,7 @@ impl Fault {
     }
 
     /// Of an exchange that got no status and headers. With TLS 1.3 it is only here that a receiver
-    /// says it wants a certificate from us.
+    /// requests a certificate from us.
     pub fn of_exchange(error: &hyper::Error) -> Fault {
         if error.is_parse_too_large() {
             Fault::HeadersTooLarge

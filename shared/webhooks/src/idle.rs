@@ -41,7 +41,7 @@ pub struct Idle(Mutex<HashMap<Receiver, Vec<(IdleConnection, Timestamp)>>>);
 
 impl Idle {
     /// A connection to this receiver that is fresh enough. Those to whomever that are not are closed:
-    /// what a receiver sends on them reaches nobody.
+    /// a receiver's data on them is discarded.
     pub fn take(&self, receiver: &Receiver, now: Timestamp) -> Option<IdleConnection> {
         let mut all = self.lock();
         all.retain(|_, waiting| {

@@ -1,6 +1,6 @@
 //! From names to permitted addresses.
 //!
-//! Only the guard creates an [`Admitted`] address, here, and every connection requires one. All
+//! Only the guard creates an [`AdmittedAddress`] address, here, and every connection requires one. All
 //! answers of a name server are checked, and one forbidden address rejects the name: the owner of a
 //! name controls its answers, also to the next query.
 
@@ -29,21 +29,21 @@ pub const NAME_SERVER: &str = "AWO_WEBHOOK_NAME_SERVER";
 const QUESTION: Duration = Duration::from_secs(5);
 /// Further questions after one without an answer.
 const FURTHER_QUESTIONS: usize = 1;
-/// Longest time for which an answer is kept; each use of it is judged.
+/// Longest time for which an answer is cached; each use of it is checked.
 const KEEP: Duration = Duration::from_secs(60);
-/// Longest time for which it is kept that a name has no address: a webhook is often made before its
+/// Longest time for which the absence of an address is cached: a webhook is often made before its
 /// name is.
 const KEEP_NOTHING: Duration = Duration::from_secs(10);
-/// Answers that are kept.
+/// Answers that are cached.
 const MAX_NAMES: u64 = 1_024;
 /// Addresses of a name that are tried, at most.
 const MAX_ADDRESSES: usize = 4;
 
 /// An address and port that the guard let pass in this attempt.
 #[derive(Debug, Clone, Copy)]
-pub struct Admitted(SocketAddr);
+pub struct AdmittedAddress(SocketAddr);
 
-impl Admitted {
+impl AdmittedAddress {
     pub fn address(self) -> SocketAddr {
         self.0
     }
@@ -70,7 +70,7 @@ impl Names {
     }
 
     /// Where the target may be connected to, in the order to try.
-    pub async fn admitted(&self, target: &Target) -> Result<Vec<Admitted>, Fault> {
+    pub async fn admitted(&self, target: &Target) -> Result<Vec<AdmittedAddress>, Fault> {
         let mut addresses = match &target.host {
             Host::Address(address) => vec![*address],
             Host::Name(name) => self.resolve(name).await?,
@@ -81,7 +81,7 @@ impl Names {
         // Few networks have IPv6, and one that has both is as well served by IPv4.
         addresses.sort_by_key(IpAddr::is_ipv6);
         addresses.truncate(MAX_ADDRESSES);
-        let admitted = |address| Admitted(SocketAddr::new(address, target.port));
+        let admitted = |address| AdmittedAddress(SocketAddr::new(address, target.port));
         Ok(addresses.into_iter().map(admitted).collect())
     }
 

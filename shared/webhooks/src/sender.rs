@@ -36,7 +36,7 @@ pub struct Attempt<'a> {
     pub org: &'a OrgId,
     /// Where it is.
     pub url: &'a WebhookUrl,
-    /// What signs.
+    /// The secrets.
     pub secrets: &'a Secrets,
     /// The event; `sent_at` is when this attempt begins.
     pub message: Message<'a>,

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_no_certificate_can_name_is_told() {
+    fn a_host_that_no_certificate_can_name_is_reported() {
         for host in ["a&b.example.com", "-.example.com"] {
             let url = WebhookUrl::parse(&format!("https://{host}/"), Reach::Public).unwrap();
             let target = Target::of(&url, Reach::Public).unwrap();

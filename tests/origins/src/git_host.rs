@@ -34,7 +34,7 @@ pub enum Access {
 
 /// What a host has seen.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct HostLog {
     /// Method, path and `Authorization` of every call of git.
     pub calls: Vec<(String, String, Option<String>)>,
     /// Command lines that held the token while a call was under way.
@@ -46,7 +46,7 @@ pub struct GitHost {
     /// Its API; its calls are seen there.
     pub github: Github,
     dir: tempfile::TempDir,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<HostLog>>,
     server: Server,
 }
 
@@ -54,7 +54,7 @@ struct App {
     root: PathBuf,
     token: String,
     access: Access,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<HostLog>>,
 }
 
 impl GitHost {
@@ -67,7 +67,7 @@ impl GitHost {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let identity = Identity::of_loopback();
         std::fs::write(dir.path().join("ca.pem"), &identity.pem).expect("a file");
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(HostLog::default()));
         let app = App {
             root: dir.path().join("repositories"),
             token: token.to_owned(),
@@ -128,7 +128,7 @@ impl GitHost {
     }
 
     /// What it has seen so far.
-    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub fn seen(&self) -> MutexGuard<'_, HostLog> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -43,7 +43,7 @@ pub struct Call {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct ApiState {
     calls: Vec<Call>,
     pulls: Vec<Value>,
     turns: Vec<(&'static str, &'static str, Turn)>,
@@ -53,7 +53,7 @@ struct Kept {
 #[derive(Debug, Clone)]
 pub struct Github {
     token: String,
-    kept: Arc<Mutex<Kept>>,
+    stored: Arc<Mutex<ApiState>>,
 }
 
 impl Github {
@@ -63,7 +63,7 @@ impl Github {
     pub fn new(token: &str) -> Github {
         Github {
             token: token.to_owned(),
-            kept: Arc::default(),
+            stored: Arc::default(),
         }
     }
 
@@ -77,33 +77,33 @@ impl Github {
 
     /// What happens to the next call of this method whose path ends so; several take turns.
     pub fn next(&self, method: &'static str, path_end: &'static str, turn: Turn) {
-        self.kept().turns.push((method, path_end, turn));
+        self.stored().turns.push((method, path_end, turn));
     }
 
     /// The calls so far.
     #[must_use]
     pub fn calls(&self) -> Vec<Call> {
-        self.kept().calls.clone()
+        self.stored().calls.clone()
     }
 
     /// The pull requests that there are.
     #[must_use]
     pub fn pulls(&self) -> Vec<Value> {
-        self.kept().pulls.clone()
+        self.stored().pulls.clone()
     }
 
     /// An open pull request that somebody made before.
     pub fn add(&self, repository: &str, head: &str, base: &str, title: &str) {
         let body = json!({"title": title, "head": head, "base": base});
-        self.kept().create(repository, &body);
+        self.stored().create(repository, &body);
     }
 
     pub(crate) fn router<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         Router::new().fallback(handle).with_state(self.clone())
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stored(&self) -> MutexGuard<'_, ApiState> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -125,13 +125,13 @@ async fn handle(
         headers,
     };
     let turn = {
-        let kept = &mut *github.kept();
-        kept.calls.push(call.clone());
+        let stored = &mut *github.stored();
+        stored.calls.push(call.clone());
         let ours = |(method, end, _): &(&str, &str, Turn)| {
             *method == call.method && call.path.ends_with(end)
         };
-        let at = kept.turns.iter().position(ours);
-        at.map(|at| kept.turns.remove(at).2)
+        let at = stored.turns.iter().position(ours);
+        at.map(|at| stored.turns.remove(at).2)
     };
     match turn {
         None => {
@@ -176,19 +176,19 @@ impl Github {
             return (404, refusal("Not Found", 404));
         };
         let repository = format!("{owner}/{name}");
-        let kept = &mut *self.kept();
+        let stored = &mut *self.stored();
         match (call.method.as_str(), rest) {
-            ("GET", ["pulls"]) => kept.list(owner, call),
-            ("POST", ["pulls"]) => kept.create(&repository, &call.body),
-            ("PATCH", ["pulls", number]) => kept.update(number, &call.body),
-            ("POST", ["pulls", number, "requested_reviewers"]) => kept.ask(number, &call.body),
-            ("POST", ["issues", number, "labels"]) => kept.label(number, &call.body),
+            ("GET", ["pulls"]) => stored.list(owner, call),
+            ("POST", ["pulls"]) => stored.create(&repository, &call.body),
+            ("PATCH", ["pulls", number]) => stored.update(number, &call.body),
+            ("POST", ["pulls", number, "requested_reviewers"]) => stored.ask(number, &call.body),
+            ("POST", ["issues", number, "labels"]) => stored.label(number, &call.body),
             _ => (404, refusal("Not Found", 404)),
         }
     }
 }
 
-impl Kept {
+impl ApiState {
     fn list(&self, owner: &str, call: &Call) -> (u16, Value) {
         let asked = |name: &str| call.query.iter().find(|(n, _)| n == name).map(|(_, v)| v);
         let head = asked("head").cloned().unwrap_or_default();

@@ -20,11 +20,11 @@ const HOSTILE_KILLS: usize = 100;
 const POLITE_STOPS: usize = 50;
 /// At once: each takes six seconds by design.
 const HOSTILE_CANCELS: usize = 10;
-/// Between two looks at the processes, which take about as long themselves.
+/// Between two searches of the processes, which take about as long themselves.
 const LOOK_AGAIN: Duration = Duration::from_micros(300);
 /// The same where many look at once, which must not take the processor from what they look at.
 const MANY_LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// Looks that must find nothing: a process that is just being replaced bears no mark.
+/// Searches that must find nothing: a process that is just being replaced bears no mark.
 const SURE: u32 = 3;
 const DEATH_LIMIT: Duration = Duration::from_secs(60);
 const GOAL: &str = "goal p50 100 ms";
@@ -41,7 +41,7 @@ enum Stop {
 struct Took {
     answer: f64,
     death: f64,
-    /// The longest time between two looks.
+    /// The longest time between two searches.
     blind: f64,
 }
 
@@ -65,8 +65,8 @@ async fn request(client: &Client, order: &Value, stop: Stop) {
     assert_ne!(answer.body["data"]["success"], false, "{}", answer.text);
 }
 
-/// Looks until nothing is alive; the time of the first of the looks that saw nothing, and the
-/// longest time between two looks.
+/// Searches until nothing is alive; the time of the first search that found nothing, and the
+/// longest time between two searches.
 fn see_dead(watch: &Watch, began: Instant, look_again: Duration) -> (f64, f64) {
     let (mut seen, mut dead_at) = (0, began);
     let (mut last, mut blind) = (Instant::now(), Duration::ZERO);
@@ -178,7 +178,7 @@ async fn main() {
         blind = took.iter().map(|took| took.blind).fold(blind, f64::max);
         report(what, [GOAL, GOAL], &took);
     }
-    println!("longest time between two looks: {blind:.1} ms");
+    println!("longest time between two searches: {blind:.1} ms");
     let took = bench
         .at_once(&escaping("0.2"), Stop::Cancel, HOSTILE_CANCELS)
         .await;

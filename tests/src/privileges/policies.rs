@@ -281,7 +281,7 @@ fn plain(value: Yaml) -> Value {
     }
 }
 
-/// What a value comes to, of both branches of a choice.
+/// The results of a value, of both branches of a choice.
 fn resolved(value: &Value) -> Vec<String> {
     if let Some(text) = value.as_str() {
         return vec![text.to_owned()];

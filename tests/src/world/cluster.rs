@@ -36,7 +36,7 @@ impl World {
         self.ecs.set_conduct(conduct);
     }
 
-    /// Waits until a task is gone that somebody has told to stop.
+    /// Waits until a task is gone that was asked to stop.
     pub async fn task_ends(&self, task_arn: &str) {
         let (compute, began) = (&self.compute, Instant::now());
         while began.elapsed() < PATIENCE {

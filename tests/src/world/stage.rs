@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::World;
 
-/// A world for stories that follow each other. It is replaced after some of them: each sweep looks
+/// A world for stories that follow each other. It is replaced after some of them: each sweep reads
 /// at the ledgers and queues of every organization that earlier stories have left behind.
 #[derive(Default)]
 pub struct Stage {

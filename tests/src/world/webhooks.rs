@@ -17,7 +17,7 @@ impl World {
         webhook.id
     }
 
-    /// A webhook that nobody has, and that is told of nothing.
+    /// A webhook without a receiver and without events.
     #[must_use]
     pub fn disabled_webhook(&self) -> Webhook {
         let (mint, now) = (&self.cloud.mint, self.cloud.clock.now());

@@ -17,7 +17,7 @@ use self::chain::{checked, read};
 use crate::http_api::{order, quiet_service};
 use crate::profiles::{make, put};
 
-/// A waiting work order that goes by this profile.
+/// A waiting work order with this profile.
 async fn waiting(client: &Client, harness: &str) -> Value {
     let mut body = order();
     body["harness"] = json!(harness);
@@ -85,7 +85,7 @@ async fn a_run_takes_a_changed_profile_over_at_its_next_iteration_and_is_audited
         audited[1]["config"]
     );
     let changes = read(client, id, "/changes").await;
-    let told: Vec<Value> = (changes["items"].as_array().unwrap().iter())
+    let reported: Vec<Value> = (changes["items"].as_array().unwrap().iter())
         .map(|c| json!([c["iteration"], c["path"], c["previousValue"], c["newValue"]]))
         .collect();
     let wanted = [
@@ -95,7 +95,7 @@ async fn a_run_takes_a_changed_profile_over_at_its_next_iteration_and_is_audited
         json!([2, "loopStrategy.baseIterations", 3, 7]),
         json!([2, "loopStrategy.params", null, { "a": 0.5 }]),
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(reported, wanted);
     let at = changes["items"][0]["changedAt"].as_str().unwrap();
     assert_eq!(json!(at), audited[1]["createdAt"]);
     assert!(Timestamp::parse(at).is_ok());
@@ -167,7 +167,7 @@ async fn a_claim_that_is_repeated_gives_what_was_audited_the_first_time() {
 }
 
 #[tokio::test]
-async fn a_run_that_nobody_has_claimed_has_no_configuration_and_a_stop_is_told() {
+async fn an_unclaimed_run_has_no_configuration_and_a_stop_is_shown() {
     let service = quiet_service().await;
     let client = &service.client;
     let order = waiting(client, "default").await;
@@ -264,7 +264,7 @@ async fn a_whole_run_goes_by_its_profile_as_it_changes_and_its_chain_can_be_chec
     let order = awo_tests::agents::submit(client, &order).await;
     assert_eq!(order["maxIterations"], 1);
     let run = awo_tests::agents::until_ready(client, &order).await;
-    // The first iteration is under way: it goes by what it was told.
+    // The first iteration is under way: it has the profile of its beginning.
     let more = json!({
         "loopStrategy": { "type": "fixed", "baseIterations": 2 },
         "gitOps": { "branchPrefix": "changed/" },
@@ -337,9 +337,9 @@ async fn a_run_has_no_more_snapshots_than_it_may_and_keeps_the_last() {
         assert_eq!(put(client, "ours", &tokens).await.status, 200);
         last = started(&run, u64::from(iteration), iteration).await.body;
     }
-    let kept = &last["configuration"]["profile"];
-    assert_eq!(kept["executionLimits"]["maxTotalTokens"], 100);
+    let stored = &last["configuration"]["profile"];
+    assert_eq!(stored["executionLimits"]["maxTotalTokens"], 100);
     let work_order = order["id"].as_str().unwrap();
     let audited = checked(client, run.run_id.as_str(), work_order).await;
-    assert_eq!((audited.len(), &audited[100]["config"]), (101, kept));
+    assert_eq!((audited.len(), &audited[100]["config"]), (101, stored));
 }

@@ -33,12 +33,12 @@ async fn known_and_forged(service: &TestService) -> (ApiKey, ApiKey) {
     assert_eq!(known.id(), forged.id());
     let (store, scopes) = (cloud.store().unwrap(), [Scope::All]);
     let now = cloud.clock.now();
-    let kept = store.create_key(&known, &service.org, &scopes, None, "cursor", now);
-    kept.await.unwrap();
+    let stored = store.create_key(&known, &service.org, &scopes, None, "cursor", now);
+    stored.await.unwrap();
     (known, forged)
 }
 
-/// Everything that a caller may send who has no good key, and whether it looks like one.
+/// Everything that a caller without a good key may send, and whether it has the form of one.
 async fn bad_credentials(service: &TestService) -> Vec<(&'static str, Option<String>, bool)> {
     let cloud = &service.service.cloud;
     let (revoked, forged) = known_and_forged(service).await;
@@ -190,8 +190,7 @@ async fn a_scope_is_asked_for_before_the_rate_and_the_rate_before_the_body() {
 }
 
 #[tokio::test]
-async fn a_path_that_is_not_there_and_a_method_that_is_not_are_told_to_every_key_and_to_keys_only()
-{
+async fn a_missing_path_and_a_missing_method_are_reported_to_every_key_and_to_keys_only() {
     let service = quiet_service().await;
     let things = Things::of_nobody(&service);
     let (poor, nobody) = (

@@ -13,7 +13,7 @@ use crate::http_api::quiet_service;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// A bad request: what is bad of it, its body, and where the fault must be said to be.
+/// A bad request: what is bad of it, its body, and the path of the fault.
 struct Bad {
     kind: String,
     body: Vec<u8>,
@@ -151,14 +151,14 @@ const QUERIES: [&str; 4] = [
 ];
 
 fn has_path(answer: &Answer, path: &str) -> bool {
-    let told = answer.body["error"]["details"]["errors"]
+    let reported = answer.body["error"]["details"]["errors"]
         .as_array()
         .cloned();
-    let in_details = told.into_iter().flatten().any(|fault| {
-        let told = fault["path"].as_str().unwrap_or("?");
-        told == path
-            || (!path.is_empty() && told.starts_with(path))
-            || (!told.is_empty() && path.starts_with(told))
+    let in_details = reported.into_iter().flatten().any(|fault| {
+        let reported = fault["path"].as_str().unwrap_or("?");
+        reported == path
+            || (!path.is_empty() && reported.starts_with(path))
+            || (!reported.is_empty() && path.starts_with(reported))
     });
     // In the envelope the message names the place, or the one that it is in.
     let message = answer.body["error"]["message"].as_str().unwrap_or_default();

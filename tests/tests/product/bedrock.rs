@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use awo_domain::control::{BaseUrl, Provider};
 use awo_local::sts::Session;
-use awo_origins::bedrock::{Bedrock, Known, REGION, Reply};
+use awo_origins::bedrock::{Bedrock, KnownCredential, REGION, Reply};
 use awo_store::settings::providers::ProviderChange;
 use awo_tests::repository::Repository;
 use awo_tests::role_sessions;
@@ -47,7 +47,7 @@ impl World {
         let known_key = Arc::clone(&local_key);
         let known = move |id: &str, token: &str| {
             let (secret, expires_at) = role_sessions::secret_of(&known_key, id, token)?;
-            Some(Known { secret, expires_at })
+            Some(KnownCredential { secret, expires_at })
         };
         let bedrock = Bedrock::start(known, |_, _| Reply::Message(events()));
         let profiles = format!("claude-sonnet-4-5={PROFILE}");
@@ -162,7 +162,7 @@ async fn gateway() -> (String, Arc<Mutex<Vec<String>>>) {
     async fn answer(State(keys): State<Arc<Mutex<Vec<String>>>>, headers: HeaderMap) -> String {
         let key = headers["x-api-key"].to_str().unwrap().to_owned();
         keys.lock().unwrap().push(key);
-        // One document, with what the agent looks for.
+        // One document, with the text that the agent searches.
         json!({"type": "message", "note": "message_stop", "usage": {"input_tokens": 5}}).to_string()
     }
     let keys = Arc::default();
@@ -175,7 +175,7 @@ async fn gateway() -> (String, Arc<Mutex<Vec<String>>>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_or_an_operators_choice_says_who_answers_and_where() {
+async fn a_key_or_an_operators_choice_selects_the_provider_and_its_address() {
     let (url, keys) = gateway().await;
     let (elsewhere, none) = gateway().await;
     let world = World::start(&[("AWO_ANTHROPIC_BASE_URL", elsewhere.as_str())]).await;
@@ -217,7 +217,7 @@ async fn a_key_or_an_operators_choice_says_who_answers_and_where() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_holds_no_lease_gets_no_credentials() {
+async fn a_runner_without_a_lease_gets_no_credentials() {
     let world = World::start(&[]).await;
     let (_, run) = world.run().await;
     let path = format!(

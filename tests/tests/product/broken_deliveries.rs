@@ -49,13 +49,13 @@ impl Step {
     }
 }
 
-struct Told {
+struct WebhookOrg {
     org: Org,
     webhook: WebhookId,
 }
 
-/// An organization whose one webhook is to be told of so many events.
-async fn told(world: &World, receiver: &Receiver, events: usize) -> Told {
+/// An organization whose one webhook is to get so many events.
+async fn with_events(world: &World, receiver: &Receiver, events: usize) -> WebhookOrg {
     let (cloud, org) = (&world.cloud, world.org(10_000).await);
     let now = cloud.clock.now();
     let webhook = WebhookId::new(now, cloud.mint.random(now));
@@ -75,10 +75,10 @@ async fn told(world: &World, receiver: &Receiver, events: usize) -> Told {
         let created = world.sound.create(&org, &order(), None).await;
         assert_eq!(created.status, 201, "{}", created.text);
     }
-    Told { org, webhook }
+    WebhookOrg { org, webhook }
 }
 
-impl Told {
+impl WebhookOrg {
     async fn deliveries(&self, world: &World) -> Vec<Delivery> {
         let (org, webhook) = (&self.org.id, &self.webhook);
         let found = world
@@ -114,13 +114,13 @@ async fn goes_wrong(
     (nth, fault): (u32, Fault),
 ) -> bool {
     let events = step.events();
-    let told = told(world, receiver, events).await;
+    let subscriber = with_events(world, receiver, events).await;
     if step != Step::FanOut {
         assert!(
             world.deliver_notifications(&world.sound).await,
             "the outbox"
         );
-        assert_eq!(told.deliveries(world).await.len(), events);
+        assert_eq!(subscriber.deliveries(world).await.len(), events);
     }
     world.faults.arm(nth, fault);
     let batch = world.deliver_notifications(&world.faulty);
@@ -128,7 +128,7 @@ async fn goes_wrong(
     let fired = world.faults.disarm();
     world.lose_wake_ups().await;
     let case = format!("{step:?}, call {nth}: {fault:?}");
-    for over in told.come_to_their_end(world, events, &case).await {
+    for over in subscriber.come_to_their_end(world, events, &case).await {
         assert_eq!(
             over.progress.status,
             DeliveryStatus::Delivered,
@@ -144,7 +144,7 @@ async fn goes_wrong(
             "{case}: {heard} of {over:#?}"
         );
     }
-    let left = world.store.outbox(&told.org.id, 10).await.unwrap();
+    let left = world.store.outbox(&subscriber.org.id, 10).await.unwrap();
     assert!(left.items.is_empty(), "{case}: {left:?}");
     fired
 }
@@ -187,10 +187,11 @@ async fn of_deliveries_that_are_attempted_together_none_is_lost_or_gets_an_attem
 }
 
 #[tokio::test]
-async fn an_event_is_sent_by_who_takes_it_out_of_the_outbox_and_has_a_message_if_that_fails() {
+async fn an_event_is_sent_by_the_deliverer_that_takes_it_out_of_the_outbox_and_has_a_message_if_that_fails()
+ {
     let world = World::new().await;
     let receiver = Receiver::start(&[Answer::Status(200), Answer::Status(503)]).await;
-    let one = told(&world, &receiver, 1).await;
+    let one = with_events(&world, &receiver, 1).await;
     assert!(
         world.deliver_notifications(&world.sound).await,
         "the outbox"
@@ -206,7 +207,7 @@ async fn an_event_is_sent_by_who_takes_it_out_of_the_outbox_and_has_a_message_if
         !world.deliver_notifications(&world.sound).await,
         "no message"
     );
-    let other = told(&world, &receiver, 1).await;
+    let other = with_events(&world, &receiver, 1).await;
     assert!(
         world.deliver_notifications(&world.sound).await,
         "the outbox"
@@ -224,22 +225,27 @@ async fn an_event_is_sent_by_who_takes_it_out_of_the_outbox_and_has_a_message_if
 }
 
 #[tokio::test]
-async fn deliverers_who_have_the_same_messages_make_each_attempt_once() {
+async fn deliverers_with_the_same_messages_make_each_attempt_once() {
     let world = World::new().await;
     let receiver = Receiver::start(&[Answer::Status(200)]).await;
-    let told = told(&world, &receiver, BATCH).await;
+    let subscriber = with_events(&world, &receiver, BATCH).await;
     assert!(
         world.deliver_notifications(&world.sound).await,
         "the outbox"
     );
-    let notifications: Vec<Notification> = told.deliveries(&world).await.iter().map(due).collect();
+    let notifications: Vec<Notification> = subscriber
+        .deliveries(&world)
+        .await
+        .iter()
+        .map(due)
+        .collect();
     assert_eq!(notifications.len(), BATCH);
     // Each deliverer has a batch of all, beside the messages that are there.
     let queue = world.cloud.notification_queue().unwrap();
     queue.send(&notifications).await.unwrap();
     let batch = || world.deliver_notifications(&world.sound);
     assert_eq!(tokio::join!(batch(), batch()), (true, true));
-    for over in told.come_to_their_end(&world, BATCH, "rivals").await {
+    for over in subscriber.come_to_their_end(&world, BATCH, "rivals").await {
         assert_eq!(over.progress.attempts.len(), 1, "{over:#?}");
         assert_eq!(heard_of(&receiver, &over), 1, "{over:#?}");
     }
@@ -257,7 +263,7 @@ async fn what_waits_behind_a_slow_delivery_is_not_shown_as_tried_before_it_is() 
     let quick = Answer::Status(200);
     let answers = [quick, quick, Answer::Late(slow, 200), quick];
     let receiver = Receiver::start(&answers).await;
-    let told = told(&world, &receiver, TOGETHER).await;
+    let subscriber = with_events(&world, &receiver, TOGETHER).await;
     assert!(
         world.deliver_notifications(&world.sound).await,
         "the outbox"
@@ -266,7 +272,7 @@ async fn what_waits_behind_a_slow_delivery_is_not_shown_as_tried_before_it_is() 
         world.deliver_notifications(&world.sound).await,
         "the deliveries"
     );
-    let over = told.deliveries(&world).await;
+    let over = subscriber.deliveries(&world).await;
     assert_eq!(over.len(), TOGETHER);
     let revisions: BTreeSet<u32> = over.iter().map(|over| over.revision).collect();
     assert_eq!(revisions, BTreeSet::from([2, 3, 5]), "one was taken back");
@@ -281,12 +287,12 @@ async fn what_waits_behind_a_slow_delivery_is_not_shown_as_tried_before_it_is() 
 async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
     let world = World::new().await;
     let receiver = Receiver::start(&[Answer::Status(200)]).await;
-    let told = told(&world, &receiver, 1).await;
+    let subscriber = with_events(&world, &receiver, 1).await;
     // Two reads, two calls for the call's permit, the delivery permit, the claim.
     breaks_off(&world, 6).await;
     let receiver_heard = || receiver.heard().len();
     for minute in 0..MINUTES {
-        let found = told.deliveries(&world).await;
+        let found = subscriber.deliveries(&world).await;
         if found[0].progress.status.is_terminal() {
             break;
         }
@@ -296,7 +302,7 @@ async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
         // One read beside two calls for the permit, the claim with the delivery permit.
         breaks_off(&world, 4).await;
     }
-    let over = &told.deliveries(&world).await[0];
+    let over = &subscriber.deliveries(&world).await[0];
     assert_eq!(over.progress.status, DeliveryStatus::Abandoned, "{over:#?}");
     assert_eq!(over.progress.attempts.len(), MAX_ATTEMPTS as usize);
     assert_eq!(receiver_heard(), MAX_ATTEMPTS as usize);
@@ -314,21 +320,21 @@ async fn of_a_batch_what_is_no_notification_comes_back_alone() {
         })
     };
     for number in 0..9 {
-        let told = told(&world, &receiver, 1).await;
-        let notification = Notification::Outbox(told.org.id.clone());
+        let subscriber = with_events(&world, &receiver, 1).await;
+        let notification = Notification::Outbox(subscriber.org.id.clone());
         records.push(record(
             number,
             serde_json::to_string(&notification).unwrap(),
         ));
-        all.push(told);
+        all.push(subscriber);
     }
     records.insert(4, record(9, "no notification".to_owned()));
     let answer = world.sound.deliver(&records).await.unwrap();
     let failed = json!([{ "itemIdentifier": "9" }]);
     assert_eq!(answer["batchItemFailures"], failed, "{answer}");
-    for told in &all {
-        assert_eq!(told.deliveries(&world).await.len(), 1);
-        let left = world.store.outbox(&told.org.id, 10).await.unwrap();
+    for subscriber in &all {
+        assert_eq!(subscriber.deliveries(&world).await.len(), 1);
+        let left = world.store.outbox(&subscriber.org.id, 10).await.unwrap();
         assert!(left.items.is_empty(), "{left:?}");
     }
 }

@@ -28,7 +28,7 @@ async fn a_run_that_only_burns_compute_ends_when_its_credits_are_used_and_costs_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_profile_grants_of_the_machine_holds_for_a_run_and_is_told() {
+async fn a_profiles_limits_of_the_machine_hold_for_a_run_and_are_reported() {
     let service = TestService::start(1_000_000, &[]).await;
     let profile = json!({
         "name": "narrow",

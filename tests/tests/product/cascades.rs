@@ -159,7 +159,7 @@ async fn a_running_parent_takes_its_children_along_and_gets_no_more() {
         let late = service.client.post("/v1/work-orders", &body).await;
         assert_eq!(late.status, 400, "{}", late.text);
         let stopped = json!({ "type": "stopped", "forced": false });
-        assert_eq!(run.say_last(stopped).await.status, 200);
+        assert_eq!(run.send_last(stopped).await.status, 200);
         run.free_slot().await;
     });
     assert_eq!(dead["success"], true, "{dead}");

@@ -166,7 +166,7 @@ async fn comes_together(service: &TestService, parent: &Value, children: &[Value
     let more = again.ask(&json!([{ "taskPrompt": "late" }])).await;
     assert_eq!(more.status, 409, "{}", more.text);
     let again_waiting = json!({ "type": "waiting", "base": "b0", "commit": "c1", "branch": "x" });
-    assert_eq!(again.say_last(again_waiting).await.status, 409);
+    assert_eq!(again.send_last(again_waiting).await.status, 409);
     holds(service).await;
     again.succeed().await;
     again.free_slot().await;
@@ -175,7 +175,7 @@ async fn comes_together(service: &TestService, parent: &Value, children: &[Value
 }
 
 #[tokio::test]
-async fn faulty_children_are_told_of_with_every_fault_and_none_is_opened() {
+async fn faulty_children_are_reported_with_every_fault_and_none_is_opened() {
     let service = quiet_service().await;
     let parent = root(&service).await;
     let mut run = DrivenRun::of(&service, &parent).await;

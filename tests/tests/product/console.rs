@@ -1,4 +1,4 @@
-//! The console's files: everybody may load them, and a browser is told what it may do with them.
+//! The console's files: everybody may load them, with a policy for browsers.
 
 use crate::http_api::quiet_service;
 

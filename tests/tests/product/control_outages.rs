@@ -25,7 +25,7 @@ const AGENT: &str = "echo > ready; while ! test -e go; do sleep 0.05; done; echo
 const FAILED_CALLS: u32 = 3;
 /// More than a runner waits for the answer to a call.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Of the service's clock, which the sweep goes by.
+/// Of the service's clock, which the sweep uses.
 const MINUTE_MS: i64 = 61_000;
 
 /// A run whose agent works, and the part of the API that is its own.

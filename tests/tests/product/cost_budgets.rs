@@ -1,4 +1,4 @@
-//! Budgets: what may be spent in a period, kept by reservation.
+//! Budgets: limits of a period's spending, enforced by reservation.
 
 mod alerts;
 mod bodies;
@@ -109,7 +109,7 @@ async fn dispatch(service: &TestService) {
         .fill_slots(&WakeUp::of(&service.org))
         .await
         .unwrap();
-    // As whoever calls a dispatcher: what it noted for webhooks is sent.
+    // As every caller of a dispatcher does: what it noted for webhooks is sent.
     Notifier::new(&service.service.cloud).notify().await;
 }
 

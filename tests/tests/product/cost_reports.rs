@@ -231,7 +231,7 @@ async fn every_grouping_agrees_with_the_ledger_before_and_after_costs_are_added_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::too_many_lines, reason = "one story, told in its order")]
+#[expect(clippy::too_many_lines, reason = "one story, in its order")]
 async fn filters_rows_pages_and_csv_of_a_report_say_the_same() {
     let service = quiet_service().await;
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);

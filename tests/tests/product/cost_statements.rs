@@ -61,7 +61,7 @@ fn advance_to(service: &TestService, at: awo_domain::Timestamp) {
 }
 
 #[tokio::test]
-#[expect(clippy::too_many_lines, reason = "one story, told in its order")]
+#[expect(clippy::too_many_lines, reason = "one story, in its order")]
 async fn a_closed_month_never_changes_and_what_comes_later_is_a_correction_that_names_the_run() {
     let service = quiet_service().await;
     let cloud = &service.service.cloud;
@@ -217,7 +217,7 @@ async fn tamper(
     update.send().await.unwrap();
 }
 
-/// What an organization lacks that was there before sums said all that statements need.
+/// Items that an organization lacks from before sums had all that statements need.
 async fn forget_sums(service: &TestService) {
     let balance = ("AWO_LEDGER_TABLE", "", "balance");
     tamper(service, balance, (&["summedFrom"], None)).await;

@@ -19,7 +19,7 @@ use crate::story::Story;
 /// More calls than any step makes; the test finds the real number itself.
 const MAX_CALLS: u32 = 60;
 /// Sweeps after which everything is at rest: the ten minutes of a task's start, and then as many
-/// as pass in this test's quick time while a task that was told to stop is really ending.
+/// as pass in this test's quick time while a task that was asked to stop is really ending.
 const MINUTES: u32 = 100;
 
 /// What happens, and how the newest run ends by it.
@@ -153,7 +153,7 @@ async fn begin<'a>(
     nth: u32,
     fault: Fault,
 ) -> (Story<'a>, bool) {
-    // What earlier stories have told is done with: a sweep has this story's notifications alone to send.
+    // The events of earlier stories are delivered: a sweep has this story's notifications alone to send.
     while world.deliver_notifications(&world.sound).await {}
     let mut story = Story::new(world).await;
     for earlier in &plot.steps[..at] {

@@ -78,8 +78,8 @@ async fn null_is_no_body_where_a_body_may_be_left_out_but_for_a_purge() {
     let null = async |path: &str| client.send("POST", path, &json, b" null\n".to_vec()).await;
     let purge = null("/api/v1/work-orders/purge").await;
     assert_eq!(purge.status, 400, "{}", purge.text);
-    let kept = client.get(&format!("/v1/work-orders/{id}")).await;
-    assert_eq!(kept.status, 200, "nothing was purged");
+    let stored = client.get(&format!("/v1/work-orders/{id}")).await;
+    assert_eq!(stored.status, 200, "nothing was purged");
     let killed = null(&format!("/api/v1/work-orders/{id}/kill")).await;
     assert_eq!(
         (killed.status, &killed.body["data"]["success"]),

@@ -80,13 +80,13 @@ async fn a_private_repository_is_worked_on_and_its_pull_request_is_in_the_run() 
     assert_eq!(host.seen().leaks, Vec::<String>::new());
     let diff = format!("/v1/runs/{}/diff", run["runId"].as_str().unwrap());
     let diff = local.client.get(&diff).await;
-    for told in [&events.text, &diff.text] {
-        assert!(!told.contains("canary5ecret"), "{told}");
+    for reported in [&events.text, &diff.text] {
+        assert!(!reported.contains("canary5ecret"), "{reported}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_push_that_is_rejected_fails_the_run_and_its_diff_is_kept() {
+async fn a_push_that_is_rejected_fails_the_run_and_its_diff_is_stored() {
     let service = TestService::start(1_000, &[]).await;
     let repository = repository();
     repository.refuse_pushes("branch names need a ticket");
@@ -114,7 +114,7 @@ async fn a_pull_request_that_a_runner_claims_is_checked_like_other_input() {
         .post("/v1/work-orders", &crate::http_api::order())
         .await;
     let mut run = DrivenRun::of(&service, &made.body).await;
-    run.tell(json!({ "type": "iterationStarted", "iteration": 1 }))
+    run.report(json!({ "type": "iterationStarted", "iteration": 1 }))
         .await;
     let ends = |url: &str| {
         let outcome = json!({ "type": "succeeded", "branch": "awo/x", "prUrl": url });
@@ -126,8 +126,8 @@ async fn a_pull_request_that_a_runner_claims_is_checked_like_other_input() {
         assert_eq!(refused.status, 400, "{}", refused.text);
     }
     let good = "https://github.com/acme/app/pull/9";
-    let kept = run.control("finish", &ends(good)).await;
-    assert_eq!(kept.status, 200, "{}", kept.text);
+    let stored = run.control("finish", &ends(good)).await;
+    assert_eq!(stored.status, 200, "{}", stored.text);
     let path = format!("/v1/runs/{}", run.run_id);
     assert_eq!(service.client.get(&path).await.body["prUrl"], good);
 }

@@ -28,7 +28,7 @@ async fn run(service: &TestService) -> (DrivenRun, String) {
     (run, path)
 }
 
-async fn kept(run: &DrivenRun, body: &Value) {
+async fn stored(run: &DrivenRun, body: &Value) {
     let answer = run.control("diff", body).await;
     assert_eq!(
         (answer.status, &answer.body["acknowledged"]),
@@ -47,10 +47,10 @@ async fn a_diff_is_that_of_the_newest_commit_whatever_comes_late_or_twice() {
     let wanted = json!({ "runId": id, "diff": "", "bytes": 0, "truncated": false });
     assert_eq!((none.status, none.body), (200, wanted));
     let two = "+zwei \u{e9}\n+\"\\\n";
-    kept(&run, &diff(1, b"+one\n", 5)).await;
-    kept(&run, &diff(2, two.as_bytes(), two.len())).await;
-    kept(&run, &diff(2, b"another\n", 8)).await;
-    kept(&run, &diff(1, b"late\n", 5)).await;
+    stored(&run, &diff(1, b"+one\n", 5)).await;
+    stored(&run, &diff(2, two.as_bytes(), two.len())).await;
+    stored(&run, &diff(2, b"another\n", 8)).await;
+    stored(&run, &diff(1, b"late\n", 5)).await;
     let got = service.client.get(&path).await.body;
     let wanted = json!({
         "runId": id, "iteration": 2, "baseCommit": BASE, "commit": COMMIT,
@@ -62,14 +62,14 @@ async fn a_diff_is_that_of_the_newest_commit_whatever_comes_late_or_twice() {
         .iter()
         .map(|b| format!("{:x}", b & 15))
         .collect();
-    kept(&run, &diff(3, large.as_bytes(), 9_000_000)).await;
+    stored(&run, &diff(3, large.as_bytes(), 9_000_000)).await;
     let got = service.client.get(&path).await.body;
     assert_eq!(got["diff"], large);
     assert_eq!(
         (&got["bytes"], &got["truncated"]),
         (&json!(9_000_000), &json!(true))
     );
-    kept(&run, &diff(4, b"+small\xff\n", 8)).await;
+    stored(&run, &diff(4, b"+small\xff\n", 8)).await;
     let got = service.client.get(&path).await.body;
     assert_eq!(
         (&got["diff"], &got["iteration"]),
@@ -78,7 +78,7 @@ async fn a_diff_is_that_of_the_newest_commit_whatever_comes_late_or_twice() {
 }
 
 #[tokio::test]
-async fn a_diff_belongs_to_the_run_of_whoever_holds_its_lease_and_to_its_organization() {
+async fn a_diff_belongs_to_the_run_of_its_lease_and_to_its_organization() {
     let service = quiet_service().await;
     let (mut first, path) = run(&service).await;
     let (second, _) = run(&service).await;
@@ -89,7 +89,7 @@ async fn a_diff_belongs_to_the_run_of_whoever_holds_its_lease_and_to_its_organiz
         let answer = service.client.with_key(key).post(&control, &good).await;
         assert_eq!(answer.status, status, "{}", answer.text);
     }
-    kept(&second, &good).await;
+    stored(&second, &good).await;
     assert_eq!(service.client.get(&path).await.body["diff"], "");
     first.succeed().await;
     let late = first.control("diff", &good).await;
@@ -138,7 +138,7 @@ async fn a_diff_that_is_not_what_it_should_be_is_refused() {
 async fn a_diff_of_nothing_but_what_json_escapes_is_cut_to_what_an_answer_holds() {
     let service = quiet_service().await;
     let (run, path) = run(&service).await;
-    kept(&run, &diff(1, &vec![1; MAX_DIFF_BYTES], MAX_DIFF_BYTES)).await;
+    stored(&run, &diff(1, &vec![1; MAX_DIFF_BYTES], MAX_DIFF_BYTES)).await;
     let answer = service.client.get(&path).await;
     assert!(answer.text.len() < 4 * 1_048_576, "{}", answer.text.len());
     assert_eq!(answer.body["truncated"], true);

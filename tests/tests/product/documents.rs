@@ -15,11 +15,11 @@ use regex::Regex;
 
 use blocks::{blocks, inline, pages, path, text};
 use reader::Reader;
-use table::{Held, TABLE};
+use table::{Proof, TABLE};
 
 #[test]
 fn every_block_of_the_documents_is_run_by_a_test_or_has_a_reason() {
-    let rows: BTreeMap<&str, &[(&str, Held)]> = TABLE.iter().copied().collect();
+    let rows: BTreeMap<&str, &[(&str, Proof)]> = TABLE.iter().copied().collect();
     let mut faults = Vec::new();
     let mut used = BTreeSet::new();
     for page in pages() {
@@ -60,16 +60,16 @@ fn what_runs_the_blocks_of_the_documents_is_there() {
     for (page, rows) in TABLE {
         for (head, held) in *rows {
             match held {
-                Held::Test(name) | Held::Where(name) => {
-                    let may_lack_a_tool = matches!(held, Held::Where(_));
+                Proof::Test(name) | Proof::Where(name) => {
+                    let may_lack_a_tool = matches!(held, Proof::Where(_));
                     let is_a_rule = rules.contains(&format!("`{name}`"));
                     assert!(is_a_rule || may_lack_a_tool, "no rule has {name}");
                     let function = format!("fn {}(", name.rsplit("::").next().unwrap());
                     let is_there = sources.iter().any(|source| source.contains(&function));
                     assert!(is_there, "{page}, {head}: there is no {name}");
                 }
-                Held::Script(script) | Held::Checked(script, _) => {
-                    if let Held::Checked(_, reason) = held {
+                Proof::Script(script) | Proof::Checked(script, _) => {
+                    if let Proof::Checked(_, reason) = held {
                         assert!(!reason.is_empty());
                     }
                     let name = page.rsplit('/').next().unwrap();
@@ -77,7 +77,7 @@ fn what_runs_the_blocks_of_the_documents_is_there() {
                     let suite = script.split('/').nth(1).unwrap();
                     assert!(makefiles.contains(&format!("tests/{suite}/")), "{script}");
                 }
-                Held::Not(reason) => assert!(!reason.is_empty()),
+                Proof::Not(reason) => assert!(!reason.is_empty()),
             }
         }
     }

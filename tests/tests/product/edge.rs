@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::http_api::{order, quiet_service};
 
-/// The gateway cannot tell one style from the other: its errors are errors of both.
+/// The gateway cannot distinguish the styles: its errors are errors of both.
 fn is_of_both_styles(refused: &Answer, status: u16, code: &str) {
     assert_eq!(
         (refused.status, &refused.body["error"]["code"]),

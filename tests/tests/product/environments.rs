@@ -123,7 +123,7 @@ async fn what_an_environment_cannot_be_is_400_with_every_path() {
     ] {
         assert!(paths.contains(&path.to_owned()), "{path} {paths:?}");
     }
-    // What this deployment cannot give is said, not ignored.
+    // What this deployment cannot give is reported, not ignored.
     let digest = "0".repeat(64);
     let image = json!({
         "name": "a", "image": format!("a@sha256:{digest}"), "egress": ["example.com"],

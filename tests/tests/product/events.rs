@@ -10,7 +10,7 @@ use awo_store::webhooks::delivery_permits::DELIVERY_PERMITS;
 use awo_store::webhooks::notifications::{DeliveryRef, Notification};
 use awo_tests::client::Client;
 use awo_tests::driven::DrivenRun;
-use awo_tests::receiver::{Answer, Heard, Receiver, ca_file};
+use awo_tests::receiver::{Answer, ReceivedRequest, Receiver, ca_file};
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ pub async fn all_over(client: &Client, webhook: &str, count: usize) -> Vec<Value
     }
 }
 
-fn of_type<'a>(heard: &'a [Heard], kind: &str) -> Vec<&'a Value> {
+fn of_type<'a>(heard: &'a [ReceivedRequest], kind: &str) -> Vec<&'a Value> {
     let bodies = heard.iter().map(|heard| &heard.body);
     bodies.filter(|body| body["type"] == kind).collect()
 }
@@ -93,9 +93,9 @@ async fn verify(run: &mut DrivenRun, iteration: u32, status: &str) {
         "pluginId": "built-in:tests", "level": "L1", "status": status, "summary": "1 check",
         "checks": [{ "name": "unit", "status": status, "message": "exit code" }], "durationMs": 1,
     }]);
-    run.tell(json!({ "type": "verificationStarted", "iteration": iteration, "levels": ["L1"] }))
+    run.report(json!({ "type": "verificationStarted", "iteration": iteration, "levels": ["L1"] }))
         .await;
-    run.tell(json!({
+    run.report(json!({
         "type": "verificationFinished", "iteration": iteration, "levels": ["L1"],
         "overallStatus": status, "summary": "1 check", "results": results,
     }))
@@ -103,7 +103,7 @@ async fn verify(run: &mut DrivenRun, iteration: u32, status: &str) {
 }
 
 #[tokio::test]
-#[expect(clippy::too_many_lines, reason = "one story, told in its order")]
+#[expect(clippy::too_many_lines, reason = "one story, in its order")]
 async fn every_event_of_runs_is_delivered_once_with_the_data_of_the_contract() {
     let service = service().await;
     let client = &service.client;
@@ -130,13 +130,13 @@ async fn every_event_of_runs_is_delivered_once_with_the_data_of_the_contract() {
     assert_eq!(cancel.status, 200, "{}", cancel.text);
 
     // Three created, two started, three ends, and two verifications with a start and an end.
-    let told = all_over(client, &of_all, 12).await;
+    let reported = all_over(client, &of_all, 12).await;
     all_over(client, &of_some, 1).await;
     let heard = all.heard();
     assert_eq!((heard.len(), some.heard().len()), (12, 1));
     let ids: BTreeSet<&str> = heard.iter().filter_map(|h| h.body["id"].as_str()).collect();
     assert_eq!(ids.len(), 12, "each once");
-    for delivery in &told {
+    for delivery in &reported {
         assert_eq!(delivery["status"], "delivered");
         assert_eq!(delivery["attempts"].as_array().unwrap().len(), 1);
         assert_eq!(delivery["attempts"][0]["statusCode"], 200);
@@ -230,7 +230,7 @@ async fn a_receiver_that_is_gone_ends_the_delivery_and_disables_its_webhook() {
         reason.contains("410") && webhook["disabledAt"].is_string(),
         "{webhook}"
     );
-    // Whatever is told after that goes to nobody.
+    // No webhook gets a later event.
     created(client).await;
     assert_eq!(deliveries(client, &path).await.len(), 1);
     assert_eq!(receiver.heard().len(), 2);

@@ -138,7 +138,7 @@ impl<'a> Family<'a> {
         }
     }
 
-    async fn says(&self, by: &Functions, task: usize, what: &str, body: &Value) -> bool {
+    async fn sends(&self, by: &Functions, task: usize, what: &str, body: &Value) -> bool {
         let (_, run) = self.of(task).await;
         let reply = by.control(&self.org.id, run.as_str(), what, TOKENS[task], body);
         reply.await.status == 200
@@ -153,7 +153,7 @@ impl<'a> Family<'a> {
             "events": [], "outcome": outcome, "iterations": 1, "usage": usage,
             "nothingAlive": self.reports_dead,
         });
-        self.says(by, task, "finish", &body).await
+        self.sends(by, task, "finish", &body).await
     }
 
     /// Does a step once; true if the caller has no reason to come back.
@@ -176,7 +176,7 @@ impl<'a> Family<'a> {
                 let at = "2026-11-20T08:00:00.000Z";
                 let event = json!({ "type": "iterationStarted", "iteration": 1 });
                 let events = json!([{ "number": 1, "at": at, "event": event }]);
-                self.says(by, task, "report", &json!({ "events": events }))
+                self.sends(by, task, "report", &json!({ "events": events }))
                     .await
             }
             Ask => {
@@ -184,7 +184,7 @@ impl<'a> Family<'a> {
                 let body = json!({
                     "iteration": 1, "commit": "c1", "branch": "x", "usage": [], "children": [part],
                 });
-                self.says(by, 0, "children", &body).await
+                self.sends(by, 0, "children", &body).await
             }
             Wait => {
                 let commits = json!({

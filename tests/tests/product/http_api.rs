@@ -195,7 +195,7 @@ async fn checks_come_in_order_401_404_403_429_and_then_the_body() {
 
 #[tokio::test]
 #[expect(clippy::too_many_lines, reason = "one table of cases")]
-async fn all_faults_of_a_body_are_told_at_once_and_nothing_changes() {
+async fn all_faults_of_a_body_are_reported_at_once_and_nothing_changes() {
     let service = quiet_service().await;
     let bad = json!({
         "workspaceSource": { "type": "svn", "repository": "http://x/y", "extra": 1 },

@@ -62,7 +62,7 @@ async fn one_idempotency_key_makes_one_work_order_and_identical_answers() {
 }
 
 /// Many clients start a run at once, with one key; what they are answered, and how many of them
-/// were not told that it was done before.
+/// did not learn that it was done before.
 async fn start_with_one_key(client: &Client, work_order: &str) -> (Answer, usize) {
     let path = format!("/api/v1/work-orders/{work_order}/runs");
     let tries = (0..100).map(|_| {

@@ -174,14 +174,14 @@ fn nothing_that_installs_is_left_and_no_program_makes_anybody_somebody_else() {
         "usr/bin/debconf",
         "usr/local/sbin/seal-image",
     ];
-    let kept = [
+    let stored = [
         "usr/bin/git",
         "usr/bin/su",
         "usr/local/bin/runner",
         "usr/local/bin/node",
         "etc/ssl/certs/x",
     ];
-    for name in gone.iter().chain(&kept) {
+    for name in gone.iter().chain(&stored) {
         let path = dir.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "x").unwrap();
@@ -207,7 +207,7 @@ fn nothing_that_installs_is_left_and_no_program_makes_anybody_somebody_else() {
     for name in gone {
         assert!(!dir.path().join(name).exists(), "{name}");
     }
-    for name in kept {
+    for name in stored {
         assert!(dir.path().join(name).exists(), "{name}");
     }
     assert_eq!(su.metadata().unwrap().permissions().mode() & 0o7777, 0o755);
@@ -318,7 +318,7 @@ fn agents_are_installed_as_they_are_locked_and_node_with_them_alone() {
     );
 }
 
-/// The script that looks for known holes, with a cargo-deny that does this.
+/// The script that searches for known advisories, with a cargo-deny that does this.
 fn advisories(fetch: &str, check: &str, required: &str) -> Output {
     let dir = tempfile::tempdir().unwrap();
     let deny = dir.path().join("cargo-deny");
@@ -335,7 +335,8 @@ fn advisories(fetch: &str, check: &str, required: &str) -> Output {
 }
 
 #[test]
-fn known_holes_are_looked_for_where_the_database_can_be_reached_and_it_is_said_where_not() {
+fn known_advisories_are_searched_where_the_database_can_be_reached_and_reported_as_unchecked_where_not()
+ {
     let unreachable = advisories("echo no such host >&2; exit 1", "exit 0", "");
     assert!(unreachable.status.success());
     let printed = String::from_utf8_lossy(&unreachable.stderr);

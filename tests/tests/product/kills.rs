@@ -80,7 +80,7 @@ async fn cancel(client: &Client, order: &Value) {
 }
 
 /// What a kill answered, less what differs from one to the next.
-fn told(killed: &Value) -> (bool, bool, &str) {
+fn outcome_of(killed: &Value) -> (bool, bool, &str) {
     assert!(killed["durationMs"].is_u64(), "{killed}");
     (
         killed["success"].as_bool().unwrap(),
@@ -126,7 +126,7 @@ async fn fifty_hostile_agents_are_killed_at_once_and_nothing_of_them_is_alive_af
     let mut slowest = Duration::ZERO;
     for kill in kills {
         let (killed, took, left) = kill.await.unwrap();
-        assert_eq!(told(&killed), (true, true, "failed"), "{killed}");
+        assert_eq!(outcome_of(&killed), (true, true, "failed"), "{killed}");
         assert!(left.is_empty(), "alive after the answer: {left:#?}");
         slowest = slowest.max(took);
     }
@@ -157,7 +157,7 @@ async fn an_agent_that_ends_when_it_is_asked_to_is_canceled_by_a_kill() {
     let began = Instant::now();
     let killed = kill(scene.client(), &order, json!({ "reason": "enough" })).await;
     println!("a graceful kill took {:?}", began.elapsed());
-    assert_eq!(told(&killed), (true, false, "canceled"), "{killed}");
+    assert_eq!(outcome_of(&killed), (true, false, "canceled"), "{killed}");
     assert!(alive(&run).is_empty());
     // The default grace is five seconds; it was not waited for.
     assert!(killed["durationMs"].as_u64().unwrap() < 4_000, "{killed}");
@@ -175,7 +175,7 @@ async fn an_agent_that_heeds_nothing_is_killed_when_its_grace_is_over() {
     let scene = Scene::new("5").await;
     let (order, run) = scene.working(&escaping("0.05")).await;
     let killed = kill(scene.client(), &order, json!({ "gracePeriodMs": 300 })).await;
-    assert_eq!(told(&killed), (true, true, "failed"), "{killed}");
+    assert_eq!(outcome_of(&killed), (true, true, "failed"), "{killed}");
     assert!(alive(&run).is_empty());
     let took = killed["durationMs"].as_u64().unwrap();
     println!("a kill with 300 ms of grace took {took} ms");
@@ -225,7 +225,7 @@ async fn a_kill_hastens_the_end_of_what_was_canceled_and_answers_at_once() {
     cancel(scene.client(), &order).await;
     assert!(!alive(&run).is_empty(), "a cancel gives time");
     let killed = kill(scene.client(), &order, json!({ "immediate": true })).await;
-    assert_eq!(told(&killed), (true, false, "canceled"), "{killed}");
+    assert_eq!(outcome_of(&killed), (true, false, "canceled"), "{killed}");
     assert_eq!(killed["durationMs"], 0);
     assert!(began.elapsed() < CANCEL_TAKES / 2, "{:?}", began.elapsed());
     Watch::of(&run).until_none(CANCEL_LIMIT).await;

@@ -49,7 +49,7 @@ async fn writes_meet_rivals_in_an_unkind_world_and_the_run_comes_to_its_end() {
         .arm(u32::MAX, awo_tests::faults::Fault::Throttle);
     let body = serde_json::json!({ "events": [] });
     for _ in 0..30 {
-        assert!(story.says(&world.faulty, "report", &body).await);
+        assert!(story.sends(&world.faulty, "report", &body).await);
     }
     assert!(world.faults.refused() > 0, "no write met a rival");
     world.faults.disarm();
@@ -71,7 +71,7 @@ async fn a_run_that_reports_is_not_ended_by_an_index_that_has_not_heard_of_it() 
     let body = serde_json::json!({ "events": [] });
     for _ in 0..10 {
         world.cloud.clock.advance(61_000);
-        assert!(story.says(&world.sound, "report", &body).await);
+        assert!(story.sends(&world.sound, "report", &body).await);
         let swept = world.sound.sweep().await.expect("a sweep");
         assert_eq!(swept["failed"], 0, "{swept}");
     }
@@ -93,7 +93,7 @@ async fn a_minute_without_reports_ends_no_run_whose_task_lives() {
             assert_eq!(story.run().await.status.as_str(), "running");
         }
         // Its next word ends the suspicion.
-        assert!(story.says(&world.sound, "report", &body).await);
+        assert!(story.sends(&world.sound, "report", &body).await);
     }
     // Without its task it ends at once.
     story.prepare(TaskStopped).await;

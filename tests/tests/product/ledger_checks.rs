@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use awo_domain::TransactionId;
 use awo_domain::money::MicroCredits;
-use awo_store::ledger::checkpoints::{Checked, Checkpoint};
+use awo_store::ledger::checkpoints::{Checkpoint, LedgerCheck};
 use awo_store::ledger::credits::Booking;
 use awo_tests::faults::Fault;
 use awo_tests::rules::client;
@@ -57,13 +57,13 @@ async fn checkpoint(world: &World, org: &Org) -> Checkpoint {
 }
 
 /// As the sweep checks it, but that its checkpoint stays where it is.
-async fn check(world: &World, org: &Org) -> Checked {
+async fn check(world: &World, org: &Org) -> LedgerCheck {
     let (from, now) = (checkpoint(world, org).await, world.cloud.clock.now());
     let checked = world.store.check_ledger(&from, STEPS, now).await;
     checked.unwrap().0
 }
 
-async fn check_all(world: &World, org: &Org) -> Checked {
+async fn check_all(world: &World, org: &Org) -> LedgerCheck {
     let now = world.cloud.clock.now();
     let begin = Checkpoint::begin(&org.id, now);
     let checked = world.store.check_ledger(&begin, STEPS, now).await;
@@ -125,7 +125,7 @@ async fn what_is_altered_or_removed_of_a_days_ledger_is_found_and_left_as_it_is(
     let org = world.org(100).await;
     live_a_day(&world, &org).await;
     let tampering = Tampering::of(&world, &org);
-    assert!(matches!(check(&world, &org).await, Checked::Sound(_)));
+    assert!(matches!(check(&world, &org).await, LedgerCheck::Sound(_)));
     for (partition, name) in [
         ("#entry", Some("amountMicro")),
         ("#entry", None),
@@ -146,13 +146,13 @@ async fn what_is_altered_or_removed_of_a_days_ledger_is_found_and_left_as_it_is(
         let before = tampering.items(partition).await;
         let (daily, whole) = (check(&world, &org).await, check_all(&world, &org).await);
         assert!(
-            matches!(daily, Checked::Drifts { .. }),
+            matches!(daily, LedgerCheck::Drifts { .. }),
             "{partition} {name:?}"
         );
         assert_eq!(daily, whole);
         assert_eq!(tampering.items(partition).await, before);
         tampering.put(&item).await;
-        assert!(matches!(check(&world, &org).await, Checked::Sound(_)));
+        assert!(matches!(check(&world, &org).await, LedgerCheck::Sound(_)));
     }
 }
 
@@ -175,7 +175,7 @@ async fn a_check_goes_on_where_the_one_of_the_day_before_ended() {
             assert!(is_later(&now, &last, name), "{name}: {now} after {last}");
         }
         last = now;
-        // Once a day: the next minute's sweep looks at nothing.
+        // Once a day: the next minute's sweep checks nothing.
         world.cloud.clock.advance(61_000);
         world.sound.sweep().await.unwrap();
         let same = serde_json::to_value(checkpoint(&world, &org).await).unwrap();
@@ -186,13 +186,13 @@ async fn a_check_goes_on_where_the_one_of_the_day_before_ended() {
     let tampering = Tampering::of(&world, &org);
     let oldest = tampering.items("#entry").await.swap_remove(0);
     tampering.alter(&oldest, "amountMicro").await;
-    assert!(matches!(check(&world, &org).await, Checked::Sound(_)));
+    assert!(matches!(check(&world, &org).await, LedgerCheck::Sound(_)));
     let whole = check_all(&world, &org).await;
-    assert!(matches!(whole, Checked::Drifts { .. }), "{whole:?}");
+    assert!(matches!(whole, LedgerCheck::Drifts { .. }), "{whole:?}");
 }
 
 #[tokio::test]
-async fn a_ledger_that_drifts_is_looked_at_again_within_the_hour() {
+async fn a_ledger_that_drifts_is_checked_again_within_the_hour() {
     let world = World::new().await;
     let org = world.org(100).await;
     let tampering = Tampering::of(&world, &org);
@@ -221,17 +221,20 @@ async fn a_check_while_credits_are_held_and_released_does_not_cry_wolf() {
         is_over.store(true, Ordering::Relaxed);
     };
     let checks = async {
-        let mut looks = 0;
+        let mut checks = 0;
         while !is_over.load(Ordering::Relaxed) {
             let checked = check(&world, &org).await;
-            assert!(!matches!(checked, Checked::Drifts { .. }), "{checked:?}");
-            looks += 1;
+            assert!(
+                !matches!(checked, LedgerCheck::Drifts { .. }),
+                "{checked:?}"
+            );
+            checks += 1;
         }
-        assert!(looks > 0);
+        assert!(checks > 0);
     };
     tokio::join!(spends, checks);
     let checked = check(&world, &org).await;
-    assert!(matches!(checked, Checked::Sound(_)), "{checked:?}");
+    assert!(matches!(checked, LedgerCheck::Sound(_)), "{checked:?}");
 }
 
 #[tokio::test]
@@ -251,7 +254,7 @@ async fn whatever_call_of_a_check_goes_wrong_the_next_one_goes_on() {
             let swept = world.sound.sweep().await.unwrap();
             assert_eq!(swept["failed"], 0, "{swept}");
             world.lose_wake_ups().await;
-            assert!(matches!(check(&world, &org).await, Checked::Sound(_)));
+            assert!(matches!(check(&world, &org).await, LedgerCheck::Sound(_)));
             if !fired {
                 break;
             }
@@ -265,7 +268,7 @@ async fn whatever_call_of_a_check_goes_wrong_the_next_one_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_operator_checks_whole_histories_and_is_told_by_the_exit_code() {
+async fn an_operator_checks_whole_histories_and_the_exit_code_reports_a_drift() {
     let service = quiet_service().await;
     let endpoints = json!(service.service.settings).to_string();
     std::fs::write(service.dir.path().join("endpoints.json"), endpoints).unwrap();
@@ -275,8 +278,8 @@ async fn an_operator_checks_whole_histories_and_is_told_by_the_exit_code() {
         awo.env("AWO_DATA_DIR", service.dir.path());
         let called = tokio::task::spawn_blocking(move || awo.output()).await;
         let called = called.unwrap().unwrap();
-        let told: Value = serde_json::from_slice(&called.stdout).unwrap();
-        (called.status.code(), told["ledgers"].clone())
+        let reported: Value = serde_json::from_slice(&called.stdout).unwrap();
+        (called.status.code(), reported["ledgers"].clone())
     };
     service.another_org(7).await;
     let (code, all) = awo(&[]).await;

@@ -30,7 +30,7 @@ async fn page(service: &TestService, path: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_live_stream_tells_what_was_and_what_comes_and_ends_with_the_run() {
+async fn a_live_stream_sends_past_and_new_events_and_ends_with_the_run() {
     let service = quiet_service().await;
     let (made, path) = submit(&service).await;
     let mut live = service.client.watch(&path, &[]).await.unwrap();
@@ -49,14 +49,17 @@ async fn a_live_stream_tells_what_was_and_what_comes_and_ends_with_the_run() {
     assert_eq!(live.next().await.unwrap().kind, "run.building");
     for iteration in 1..=5 {
         run.iterate(iteration).await;
-        let told = Instant::now();
+        let stored_at = Instant::now();
         let mut event = live.next().await.unwrap();
         if event.kind == "run.started" {
             event = live.next().await.unwrap();
         }
         assert_eq!(event.data["data"]["iteration"], iteration);
-        println!("an event was seen {:?} after it was kept", told.elapsed());
-        assert!(told.elapsed() < SLOWEST);
+        println!(
+            "an event was seen {:?} after it was stored",
+            stored_at.elapsed()
+        );
+        assert!(stored_at.elapsed() < SLOWEST);
     }
     run.succeed().await;
     let end = live.next().await.unwrap();
@@ -193,7 +196,7 @@ async fn on_one_machine_a_stream_whose_client_is_gone_gives_its_permit_back_at_o
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_stream_is_told_as_on_every_other_route() {
+async fn a_fault_of_a_stream_is_reported_as_on_every_other_route() {
     let service = quiet_service().await;
     let (_, path) = submit(&service).await;
     let (_, stranger) = service.another_org(10).await;
@@ -328,16 +331,16 @@ async fn what_an_agent_writes_is_seen_while_it_works() {
     let run = format!("/v1/runs/{}", made["runId"].as_str().unwrap());
     let path = format!("{run}/events");
     let mut live = service.client.watch(&path, &[]).await.unwrap();
-    let told = loop {
+    let reported = loop {
         let event = live.next().await.expect("the run goes on");
         if event.kind == "agent.output" {
             break event.data["data"].clone();
         }
         assert_ne!(event.kind, "agent.finished");
     };
-    assert_eq!(told["text"], "who reads this?\n");
+    assert_eq!(reported["text"], "who reads this?\n");
     assert_eq!(
-        (&told["iteration"], &told["leftOutBytes"]),
+        (&reported["iteration"], &reported["leftOutBytes"]),
         (&json!(1), &json!(0))
     );
     let work_dir = service.client.get(&run).await.body["workDir"].clone();

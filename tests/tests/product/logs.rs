@@ -55,7 +55,7 @@ fn iterations(body: &Value) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn what_an_agent_wrote_is_kept_once_and_read_by_iteration() {
+async fn what_an_agent_wrote_is_stored_once_and_read_by_iteration() {
     let service = quiet_service().await;
     let (run, path) = run(&service).await;
     let empty = service.client.get(&path).await;
@@ -63,20 +63,20 @@ async fn what_an_agent_wrote_is_kept_once_and_read_by_iteration() {
     for iteration in [3, 1, 2] {
         let output = format!("of {iteration}\n\u{e9}\u{1b}[0m\"\\");
         let body = log(iteration, output.as_bytes(), output.len() as u64);
-        let kept = run.control("logs", &body).await;
+        let first = run.control("logs", &body).await;
         assert_eq!(
-            (kept.status, &kept.body["acknowledged"]),
+            (first.status, &first.body["acknowledged"]),
             (200, &json!(0)),
             "{}",
-            kept.text
+            first.text
         );
         // A reply that was lost: the same again, and what is kept stays.
         let again = run.control("logs", &log(iteration, b"other", 5)).await;
-        assert_eq!((again.status, again.text), (200, kept.text));
+        assert_eq!((again.status, again.text), (200, first.text));
     }
     let cut = [b"\xa9 tail".as_slice(), &[0xff]].concat();
-    let kept = run.control("logs", &log(4, &cut, 1_000_000)).await;
-    assert_eq!(kept.status, 200, "{}", kept.text);
+    let first = run.control("logs", &log(4, &cut, 1_000_000)).await;
+    assert_eq!(first.status, 200, "{}", first.text);
 
     let all = service.client.get(&path).await;
     assert_eq!(iterations(&all.body), [1, 2, 3, 4]);
@@ -99,7 +99,7 @@ async fn what_an_agent_wrote_is_kept_once_and_read_by_iteration() {
 }
 
 #[tokio::test]
-async fn logs_belong_to_the_run_of_whoever_holds_its_lease_and_to_its_organization() {
+async fn logs_belong_to_the_run_of_their_lease_and_to_its_organization() {
     let service = quiet_service().await;
     let (mut first, path) = run(&service).await;
     let (second, _) = run(&service).await;
@@ -224,10 +224,10 @@ async fn a_runs_logs_have_their_limit_and_so_has_a_page() {
     // 261 144 bytes of gzip each, so that what 4 MiB have beside a diff is used up by the thirteenth.
     for iteration in 1..=17 {
         let output = noise(u64::from(iteration), MAX_LOG_BYTES - 1_000);
-        let kept = run
+        let first = run
             .control("logs", &log(iteration, &output, output.len() as u64))
             .await;
-        assert_eq!(kept.status, 200, "{}", kept.text);
+        assert_eq!(first.status, 200, "{}", first.text);
     }
     let (mut seen, mut after, mut pages) = (Vec::new(), 0, 0);
     loop {

@@ -76,7 +76,7 @@ impl Scene {
         self.world.sound.wake_up(&self.wake_up()).await.unwrap();
     }
 
-    async fn says(&self, by: &Functions, run: &RunId, token: &str, say: (&str, Value)) -> Reply {
+    async fn sends(&self, by: &Functions, run: &RunId, token: &str, say: (&str, Value)) -> Reply {
         by.control(&self.org.id, run.as_str(), say.0, token, &say.1)
             .await
     }
@@ -93,7 +93,7 @@ impl Scene {
             "event": { "type": "iterationStarted", "iteration": 1 },
         });
         let report = ("report", json!({ "events": [event] }));
-        let begun = self.says(sound, &run, token, report).await;
+        let begun = self.sends(sound, &run, token, report).await;
         assert_eq!(begun.status, 200, "{}", begun.text);
     }
 
@@ -111,13 +111,13 @@ impl Scene {
             "iteration": 1, "commit": "c1", "branch": "x", "usage": [], "children": vec![part; children],
         });
         let run = self.run(parent).await;
-        self.says(by, &run, TOKENS[0], ("children", body)).await
+        self.sends(by, &run, TOKENS[0], ("children", body)).await
     }
 
     async fn finishes(&self, by: &Functions, id: &WorkOrderId, token: &str, outcome: Value) {
         let body = json!({ "events": [], "outcome": outcome, "iterations": 1, "usage": [] });
         let run = self.run(id).await;
-        self.says(by, &run, token, ("finish", body)).await;
+        self.sends(by, &run, token, ("finish", body)).await;
     }
 
     /// Its runner goes, and its task with it.
@@ -128,8 +128,8 @@ impl Scene {
         let task = world.task_of(&self.org.id, run.as_str()).unwrap();
         world.stop_task(&task).await;
         let started_by = format!("{}/{run}", self.org.id);
-        let told = world.sound.task_stopped(&task, &started_by).await;
-        told.unwrap();
+        let reported = world.sound.task_stopped(&task, &started_by).await;
+        reported.unwrap();
     }
 }
 
@@ -143,7 +143,7 @@ async fn a_cancel_that_comes_too_late_for_a_child_lets_its_parent_go_on() {
     scene.leaves(&parent).await;
     scene.dispatch().await;
     scene.begins(&child, TOKENS[1]).await;
-    // Who keeps its end is gone before it looks at the parent.
+    // The function that records its end is gone before it examines the parent.
     for nth in 1..=MAX_CALLS {
         let outcome = json!({ "type": "succeeded", "commit": "c2", "branch": "y" });
         let end = scene.finishes(&world.faulty, &child, TOKENS[1], outcome);

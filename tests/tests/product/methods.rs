@@ -35,16 +35,24 @@ async fn head_answers_as_get_does_without_a_body() {
 }
 
 #[tokio::test]
-async fn options_tells_the_methods_of_a_path_to_keys_only() {
+async fn options_lists_the_methods_of_a_path_for_keys_only() {
     let service = quiet_service().await;
     let things = Things::of_nobody(&service);
     let nobody = service.client.with_key(None);
     for sample in samples::keyed() {
         let path = sample.target(&things);
-        let told = service.client.send("OPTIONS", &path, &[], Vec::new()).await;
-        assert_eq!((told.status, told.text.as_str()), (204, ""), "{path}");
+        let reported = service.client.send("OPTIONS", &path, &[], Vec::new()).await;
+        assert_eq!(
+            (reported.status, reported.text.as_str()),
+            (204, ""),
+            "{path}"
+        );
         let path = path.split('?').next().unwrap();
-        assert_eq!(told.header("allow"), methods_of(path).join(", "), "{path}");
+        assert_eq!(
+            reported.header("allow"),
+            methods_of(path).join(", "),
+            "{path}"
+        );
         let refused = nobody.send("OPTIONS", path, &[], Vec::new()).await;
         assert_eq!(refused.status, 401, "{path}");
     }
@@ -75,11 +83,11 @@ async fn no_page_may_read_answers_unless_the_deployment_says_so() {
             .client
             .send(method, path, &[PAGE, ASKS], Vec::new())
             .await;
-        let said = answer
+        let reply = answer
             .headers
             .keys()
             .any(|name| name.as_str().starts_with("access-control"));
-        assert!(!said, "{method} {path}: {:?}", answer.headers);
+        assert!(!reply, "{method} {path}: {:?}", answer.headers);
     }
     let nobody = service.client.with_key(None);
     let asked = nobody

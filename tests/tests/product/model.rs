@@ -37,7 +37,7 @@ const CALLS: u32 = 12;
 pub enum Events {
     /// So many that are new, in order.
     Next(u64),
-    /// All that were said before.
+    /// All earlier ones.
     Again,
     /// One that comes too early.
     AfterAGap,
@@ -231,7 +231,7 @@ impl ReferenceStateMachine for Reference {
         );
         (what, fault)
             .prop_map(|(what, fault)| Step {
-                // Said again, events in the wrong order are in the right one: how often they were
+                // Sent again, events in the wrong order are in the right one: how often they were
                 // heard would count.
                 fault: fault.filter(|_| !what.is_backwards()),
                 what,

@@ -21,7 +21,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Where the answer of a function with a status is kept.
+/// The file of the answer of a function with a status.
 fn example_file(function: &str, status: u16) -> PathBuf {
     let dir = repository().join("functions/openapi/examples");
     dir.join(format!("{function}.{status}.json"))
@@ -33,14 +33,14 @@ fn read(path: &Path) -> Option<Value> {
 }
 
 /// Compares a file with what it should be, or writes it.
-fn kept(path: &Path, wanted: &Value) {
+fn stored(path: &Path, wanted: &Value) {
     if std::env::var_os(WRITE).is_some() {
         let text = serde_json::to_string_pretty(wanted).unwrap() + "\n";
         std::fs::write(path, text).unwrap();
     }
-    let kept = read(path).unwrap_or_default();
+    let stored = read(path).unwrap_or_default();
     assert_eq!(
-        kept,
+        stored,
         *wanted,
         "{} is not what it should be: if it should change, run `make openapi`",
         path.display()
@@ -50,7 +50,7 @@ fn kept(path: &Path, wanted: &Value) {
 #[test]
 fn the_document_is_what_the_route_table_and_the_types_say() {
     let example = |function: &str, status| read(&example_file(function, status));
-    kept(&repository().join("docs/openapi.json"), &document(&example));
+    stored(&repository().join("docs/openapi.json"), &document(&example));
 }
 
 #[test]
@@ -60,9 +60,9 @@ fn the_reference_is_what_the_document_says() {
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(&path, &wanted).unwrap();
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        kept == wanted,
+        stored == wanted,
         "docs/reference.md is not what it should be: run `make openapi`"
     );
 }
@@ -129,9 +129,9 @@ fn every_operation_is_described_with_an_example_of_what_it_takes_and_answers() {
             }
             for (status, response) in operation["responses"].as_object().unwrap() {
                 let content = response.pointer("/content/application~1json");
-                let told = content.is_none_or(|content| content.get("example").is_some());
+                let reported = content.is_none_or(|content| content.get("example").is_some());
                 let is_document = path == "/openapi.json";
-                assert!(told || is_document, "{what} has no example of {status}");
+                assert!(reported || is_document, "{what} has no example of {status}");
             }
         }
     }

@@ -180,21 +180,21 @@ async fn whatever_way_a_provider_fails_its_outage_uses_up_no_iteration_and_no_co
     );
     assert_eq!(provider.calls(), ways.len());
     let waiting = events(&service, &run, "provider.waiting").await;
-    let told: Vec<u64> = waiting
+    let reported: Vec<u64> = waiting
         .iter()
         .map(|e| e["data"]["waitMs"].as_u64().unwrap())
         .collect();
     // What a provider asks for; where it does not ask, twice as long as the wait before.
-    assert_eq!(told, [1_000, 5_000, 1_000, 10_000, 0]);
+    assert_eq!(reported, [1_000, 5_000, 1_000, 10_000, 0]);
     assert_eq!(
         events(&service, &run, "provider.resumed").await.len(),
-        told.len()
+        reported.len()
     );
     let (model, compute) = breakdown(&service).await;
     assert!(model > 0.0);
     let whole = at(&run, "completedAt").ms_since(at(&run, "startedAt"));
     let paid = (compute * 60_000.0) as i64;
-    let waited = i64::try_from(told.iter().sum::<u64>()).unwrap();
+    let waited = i64::try_from(reported.iter().sum::<u64>()).unwrap();
     assert!(
         (paid - (whole - waited)).abs() < 2_500,
         "{paid} of {whole} without {waited}"

@@ -256,8 +256,8 @@ async fn a_new_live_stream_takes_over_the_oldest_permit_and_that_stream_ends() {
         "{:?}",
         began.elapsed()
     );
-    let said = oldest.others.join("\n");
-    assert!(said.contains("reconnect to continue"), "{said}");
+    let reported = oldest.others.join("\n");
+    assert!(reported.contains("reconnect to continue"), "{reported}");
 
     // All others go on to the end of the run, the newcomer with them.
     let id = made.body["id"].as_str().unwrap();

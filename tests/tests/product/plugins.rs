@@ -130,7 +130,7 @@ async fn built_in_plugins_cannot_be_deleted_or_registered() {
 }
 
 #[tokio::test]
-async fn every_fault_of_a_plugin_is_told_and_an_organization_has_so_many_and_no_more() {
+async fn every_fault_of_a_plugin_is_reported_and_an_organization_has_a_limit_of_them() {
     let service = quiet_service().await;
     let client = &service.client;
     let bad = json!({ "id": "mine", "command": [], "level": "L4", "timeoutMs": 1, "extra": 1 });

@@ -77,7 +77,7 @@ fn after(from: &str, to: &str) -> Vec<String> {
 }
 
 #[track_caller]
-fn says(faults: &[String], beginning: &str) {
+fn reports(faults: &[String], beginning: &str) {
     let [fault] = faults else {
         panic!("one fault: {faults:#?}");
     };
@@ -92,16 +92,16 @@ fn policies_that_allow_what_is_called_and_no_more_have_no_fault() {
 
 #[test]
 fn what_is_taken_from_a_policy_is_missing() {
-    says(
+    reports(
         &after("[dynamodb:GetItem, dynamodb:Query]", "dynamodb:Query"),
         "read-thing: missing: dynamodb:GetItem on WorkTable, dynamodb:LeadingKeys org_*#wo",
     );
-    let look = "Resource: !Sub '${WorkTable.Arn}/index/byStatus'";
-    says(
-        &after(look, "Resource: !GetAtt WorkTable.Arn"),
+    let read = "Resource: !Sub '${WorkTable.Arn}/index/byStatus'";
+    reports(
+        &after(read, "Resource: !GetAtt WorkTable.Arn"),
         "read-thing: missing: dynamodb:Query on WorkTable/index/byStatus, ",
     );
-    says(
+    reports(
         &after("runner:*", "builder:*")[..1],
         "start-thing: missing: ecs:RunTask on arn:Partition:ecs:Region:AccountId:task-definition/awo-runner:1",
     );
@@ -109,11 +109,11 @@ fn what_is_taken_from_a_policy_is_missing() {
 
 #[test]
 fn attributes_are_held_to_those_that_calls_name() {
-    says(
+    reports(
         &after("[pk, count]", "[pk]")[..1],
         "read-thing: missing: dynamodb:UpdateItem on SettingsTable, dynamodb:LeadingKeys key#*",
     );
-    says(
+    reports(
         &after("[pk, count]", "[pk, count, scopes]"),
         "read-thing: extra: AuthenticateCallers's CheckAndCount allows the attribute scopes, ",
     );
@@ -121,11 +121,11 @@ fn attributes_are_held_to_those_that_calls_name() {
 
 #[test]
 fn what_lambda_and_ecs_ask_for_with_a_functions_role_is_missed_too() {
-    says(
+    reports(
         &after("sqs:DeleteMessage, ", ""),
         "start-thing: missing: sqs:DeleteMessage on RunQueue",
     );
-    says(
+    reports(
         &after("ecs-tasks.amazonaws.com", "lambda.amazonaws.com")[..1],
         "start-thing: missing: iam:PassRole on TaskRole, iam:PassedToService ecs-tasks",
     );
@@ -133,11 +133,11 @@ fn what_lambda_and_ecs_ask_for_with_a_functions_role_is_missed_too() {
 
 #[test]
 fn what_is_added_to_a_policy_is_extra() {
-    says(
+    reports(
         &after("[dynamodb:GetItem,", "[dynamodb:GetItem, dynamodb:PutItem,"),
         "read-thing: extra: dynamodb:PutItem on WorkTable (ReadThing's Read allows it",
     );
-    says(
+    reports(
         &after("['key#*']", "['key#*', 'org_*#key']"),
         "read-thing: extra: dynamodb:UpdateItem on SettingsTable, dynamodb:LeadingKeys org_*#key",
     );
@@ -155,7 +155,7 @@ fn a_policy_that_is_attached_to_a_functions_role_counts_as_its_own() {
           - {Sid: Write, Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt WorkTable.Arn}
 ";
     let template = Template::parse(&format!("{TEMPLATE}{attached}"));
-    says(
+    reports(
         &faults(&template, CALLS, &[]),
         "read-thing: extra: dynamodb:PutItem on WorkTable (WriteThings's Write allows it",
     );
@@ -167,11 +167,11 @@ fn a_policy_that_is_attached_to_a_functions_role_counts_as_its_own() {
 
 #[test]
 fn a_pattern_that_is_wider_than_its_calls_is_extra() {
-    says(
+    reports(
         &after("['key#*']", "['k*']"),
         "read-thing: extra: AuthenticateCallers's CheckAndCount allows keys as k*, ",
     );
-    says(
+    reports(
         &after("index/byStatus'", "index/*'"),
         "read-thing: ReadThing's QueryByStatus: WorkTable/index/* is several resources",
     );
@@ -187,7 +187,7 @@ fn an_excuse_is_for_what_no_test_shows_and_has_to_be_needed() {
     );
     let found = faults(&Template::parse(&wider), CALLS, &[excuse]);
     assert!(found.is_empty(), "{found:#?}");
-    says(
+    reports(
         &faults(&Template::parse(TEMPLATE), CALLS, &[excuse]),
         "read-thing: dynamodb:PutItem on WorkTable is excused and allowed nowhere",
     );
@@ -195,11 +195,11 @@ fn an_excuse_is_for_what_no_test_shows_and_has_to_be_needed() {
 
 #[test]
 fn what_is_not_understood_allows_nothing() {
-    says(
+    reports(
         &after("ForAllValues:StringLike", "StringNotLike")[..1],
         "AuthenticateCallers's CheckAndCount: StringNotLike of dynamodb:LeadingKeys is not understood",
     );
-    says(
+    reports(
         &after("Effect: Allow", "Effect: Deny")[..1],
         "ReadThing's Read: only plain Allow statements are understood",
     );

@@ -65,9 +65,9 @@ async fn chains_have_an_end_and_no_cycle_and_a_parent_outlives_its_children() {
         refused.text
     );
 
-    let kept = delete(client, "p9").await;
-    fails(&kept, 409, "CONFLICT");
-    assert!(kept.text.contains("p10"), "{}", kept.text);
+    let stored = delete(client, "p9").await;
+    fails(&stored, 409, "CONFLICT");
+    assert!(stored.text.contains("p10"), "{}", stored.text);
     for i in (1..=10).rev() {
         assert_eq!(delete(client, &format!("p{i}")).await.status, 204);
     }

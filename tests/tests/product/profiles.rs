@@ -172,7 +172,7 @@ async fn built_in_profiles_are_there_and_never_change() {
 }
 
 #[tokio::test]
-async fn every_fault_of_a_profile_is_told_with_its_path() {
+async fn every_fault_of_a_profile_is_reported_with_its_path() {
     let service = quiet_service().await;
     let client = &service.client;
     let body = json!({
@@ -183,7 +183,7 @@ async fn every_fault_of_a_profile_is_told_with_its_path() {
         "gitOps": { "mode": "fax", "branchPrefix": "a..", "targetBranch": "-x", "draft": "yes" },
         "executionLimits": { "maxIterations": 101, "maxCredits": 0, "maxMemoryMb": 1.5, "maxTotalTokens": null },
     });
-    let told = [
+    let reported = [
         "/description",
         "/executionLimits/maxCredits",
         "/executionLimits/maxIterations",
@@ -207,7 +207,7 @@ async fn every_fault_of_a_profile_is_told_with_its_path() {
         "/verification/retryFlaky",
         "/verification/timeoutMs",
     ];
-    bad(&client.post(PROFILES, &body).await, &told);
+    bad(&client.post(PROFILES, &body).await, &reported);
     let custom = json!({ "name": "c", "loopStrategy": { "type": "custom" } });
     bad(
         &client.post(PROFILES, &custom).await,

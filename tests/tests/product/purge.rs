@@ -212,8 +212,8 @@ async fn a_purge_of_a_status_deletes_its_work_orders_with_all_that_is_theirs_and
 #[tokio::test]
 async fn what_waits_is_canceled_before_it_goes_and_its_credits_come_back() {
     let service = still().await;
-    let (kept, _) = service.another_org(10).await;
-    let elsewhere = Seed::of(&service.service.cloud, &kept);
+    let (stored, _) = service.another_org(10).await;
+    let elsewhere = Seed::of(&service.service.cloud, &stored);
     elsewhere
         .waiting(service.service.cloud.clock.now(), None)
         .await;
@@ -233,7 +233,7 @@ async fn what_waits_is_canceled_before_it_goes_and_its_credits_come_back() {
     let health = service.client.get("/api/v1/queue/health").await;
     assert_eq!(health.body["data"]["stats"]["waiting"], 0);
     rules_hold(&service).await;
-    let others = Dump::of(&service.service.cloud, &kept).await;
+    let others = Dump::of(&service.service.cloud, &stored).await;
     assert_eq!(others.work_orders().len(), 1, "of another organization");
 }
 

@@ -130,7 +130,7 @@ async fn a_work_order_waits_runs_completes_and_leaves_the_queue() {
 }
 
 #[tokio::test]
-async fn who_is_not_in_the_queue_has_no_position() {
+async fn a_work_order_outside_of_the_queue_has_no_position() {
     let service = service("100").await;
     let order = submit(&service, None).await;
     let (_, stranger) = service.another_org(1).await;
@@ -186,7 +186,10 @@ async fn health_goes_from_healthy_over_degraded_to_unhealthy_as_the_queue_fills(
         }
     }
     let refused = service.client.post("/v1/work-orders", &order()).await;
-    assert_eq!(refused.status, 503, "what is told is what holds");
+    assert_eq!(
+        refused.status, 503,
+        "the reported limit is the effective one"
+    );
     let mut run = DrivenRun::of(&service, &first).await;
     let stats =
         async || service.client.get("/api/v1/queue/health").await.body["data"]["stats"].clone();
@@ -212,7 +215,7 @@ async fn health_goes_from_healthy_over_degraded_to_unhealthy_as_the_queue_fills(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_position_is_found_at_every_moment_while_the_work_order_moves() {
+async fn a_position_is_found_at_every_moment_while_the_work_order_changes() {
     let service = service("100").await;
     for _ in 0..5 {
         let order = submit(&service, None).await;

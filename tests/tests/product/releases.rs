@@ -92,7 +92,7 @@ fn is_in_the_last_release(event: &RunnerEvent) -> bool {
     }
 }
 
-/// True if whoever reads `wanted` finds all of it in `got`: every member, each of the same type.
+/// True if `got` has all of `wanted`: every member, each of the same type.
 fn covers(got: &Value, wanted: &Value) -> bool {
     match (got, wanted) {
         (Value::Object(got), Value::Object(wanted)) => wanted

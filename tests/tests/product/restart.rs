@@ -39,7 +39,7 @@ async fn a_work_order_that_was_accepted_runs_though_the_service_was_killed_at_on
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_waits_is_looked_at_as_soon_as_the_service_is_back() {
+async fn waiting_runs_are_dispatched_as_soon_as_the_service_is_back() {
     let mut house = House::new("0");
     house.calm_down();
     let local = house.start();
@@ -166,7 +166,7 @@ impl Dice {
 }
 
 /// What a client knows of a work order that it asked for.
-struct Asked {
+struct RequestedOrder {
     key: String,
     order: Value,
     created: Option<Answer>,
@@ -175,7 +175,7 @@ struct Asked {
 }
 
 /// Creates a work order, and cancels every fifth, as far as the service lives to answer.
-async fn ask(client: Client, key: String, order: Value, cancels: bool) -> Asked {
+async fn ask(client: Client, key: String, order: Value, cancels: bool) -> RequestedOrder {
     let created = create(&client, &key, &order).await.ok();
     let mut canceled = false;
     if let Some(created) = created.as_ref().filter(|_| cancels) {
@@ -183,7 +183,7 @@ async fn ask(client: Client, key: String, order: Value, cancels: bool) -> Asked 
         let answer = client.try_send("DELETE", &path, &[], Vec::new()).await;
         canceled = answer.is_ok_and(|answer| answer.status == 200);
     }
-    Asked {
+    RequestedOrder {
         key,
         order,
         created,
@@ -238,14 +238,14 @@ async fn whenever_the_service_is_killed_under_load_everything_that_was_accepted_
 }
 
 /// True if its run was lost and had to be started again.
-async fn ends_well(client: &Client, asked: &Asked) -> bool {
+async fn ends_well(client: &Client, asked: &RequestedOrder) -> bool {
     // One that was not answered may be there or not; asking again makes it one.
     let made = create(client, &asked.key, &asked.order).await.unwrap();
     assert_eq!(made.status, 201, "{}", made.text);
     let run = ended(client, &made.body).await;
     match run["status"].as_str().unwrap() {
         "canceled" => false,
-        _ if asked.canceled => panic!("the answer said that it was canceled: {run:#}"),
+        _ if asked.canceled => panic!("the answer reported a cancel: {run:#}"),
         "succeeded" => false,
         _ => {
             is_lost(&run);

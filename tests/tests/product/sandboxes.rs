@@ -54,7 +54,7 @@ async fn an_agent_a_hook_and_a_verifier_read_nothing_of_the_services_data() {
         repository.show(branch, "seen")
     );
     let template = json!({
-        "id": "nosy", "name": "Nosy", "description": "Looks around",
+        "id": "nosy", "name": "Nosy", "description": "Reads files",
         "variables": [], "tags": [],
         "source": { "type": "git", "repository": repository.url(), "branch": "main" },
         "hooks": { "postCreate": [format!("! cat {data}/first-key.json")] },

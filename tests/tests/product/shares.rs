@@ -79,14 +79,14 @@ async fn rules_hold(service: &TestService, slots: i64) -> Dump {
 /// The most taken slots that are seen until it is over, by the tally and by the leases.
 async fn most_seen(service: &TestService, is_over: &AtomicBool) -> (i64, usize) {
     let (store, org) = (service.service.cloud.store().unwrap(), &service.org);
-    let (mut slots, mut leases, mut looks) = (0, 0, 0);
+    let (mut slots, mut leases, mut reads) = (0, 0, 0);
     while !is_over.load(Ordering::Relaxed) {
         slots = slots.max(store.tally(org).await.unwrap().slots);
         leases = leases.max(store.leases(org, 100).await.unwrap().items.len());
-        looks += 1;
+        reads += 1;
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    println!("looked {looks} times: at most {slots} slots and {leases} leases");
+    println!("{reads} reads: at most {slots} slots and {leases} leases");
     (slots, leases)
 }
 
@@ -191,11 +191,11 @@ async fn a_flood_of_one_tenant_delays_another_by_at_most_one_completion_a_slot()
 }
 
 /// A script that ends when the test says so.
-struct Held {
+struct GatedScript {
     dir: tempfile::TempDir,
 }
 
-impl Held {
+impl GatedScript {
     fn script(&self) -> String {
         let gate = self.dir.path().display();
         format!("while [ ! -e {gate}/$AWO_RUN_ID ] && [ ! -e {gate}/all ]; do sleep 0.02; done")
@@ -242,7 +242,7 @@ async fn an_organizations_own_limits_take_effect_at_once_and_the_settings_are_th
         service.service.cloud.store().unwrap(),
         Dispatcher::new(&service.service.cloud).unwrap(),
     );
-    let held = Held {
+    let held = GatedScript {
         dir: tempfile::tempdir().unwrap(),
     };
     let body = order(&repository, "t", &held.script());

@@ -19,8 +19,8 @@ fn as_fargate_does() -> Conduct {
     Conduct {
         notices_end_after: Duration::from_secs(5),
         deprovisions_for: Duration::from_secs(20),
-        tells_after: Duration::from_secs(5),
-        tells_twice: true,
+        event_delay: Duration::from_secs(5),
+        events_twice: true,
         describes_after: Duration::ZERO,
         starts_nothing: None,
         start_failure: None,
@@ -102,7 +102,7 @@ async fn the_slot_of_a_run_that_came_to_its_end_is_free_long_before_its_task_has
 async fn the_end_of_a_container_is_the_end_of_a_run_whose_runner_says_nothing() {
     let conduct = Conduct {
         notices_end_after: Duration::from_millis(100),
-        tells_after: Duration::from_millis(100),
+        event_delay: Duration::from_millis(100),
         ..as_fargate_does()
     };
     let (service, repository) = service(conduct).await;

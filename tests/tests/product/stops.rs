@@ -130,7 +130,7 @@ async fn nothing_is_left(
     let run = settled(service, id).await;
     assert!(run.get("computeStoppedAt").is_some(), "{run:#}");
     assert_eq!(processes_of(id), Vec::<String>::new());
-    // Who looks at a repository that hangs would hang as well.
+    // A read of a repository that hangs would hang as well.
     if phase != Phase::Cloning {
         assert_eq!(repository.branches(), ["main"], "something was pushed");
     }
@@ -320,7 +320,7 @@ async fn a_start_that_credits_do_not_cover_is_402_and_changes_nothing() {
     );
 }
 
-/// Whoever killed it crashed before the wake-up, and its runner does not heed the stop request.
+/// The function that killed it crashed before the wake-up, and its runner does not heed the stop request.
 #[tokio::test]
 async fn a_kill_that_is_not_confirmed_in_time_is_failed_and_keeps_its_slot_until_the_task_is_gone()
 {

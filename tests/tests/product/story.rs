@@ -136,7 +136,7 @@ impl<'a> Story<'a> {
     }
 
     /// Notes the nonce of the newest run, as its task has it, before somebody claims it.
-    pub async fn look_for_nonce(&mut self) {
+    pub async fn find_nonce(&mut self) {
         let run = self.run_id().await;
         let lease = self.world.store.lease(&self.org.id, &run).await;
         let secret = lease.expect("an answer").and_then(|lease| lease.nonce);
@@ -160,7 +160,7 @@ impl<'a> Story<'a> {
                 self.note_answer(1, &reply);
                 reply.status == 201
             }
-            // Whoever asks again may be told that it is over.
+            // A repeated call may get the answer that it is over.
             Step::Cancel => {
                 let id = self.work_order_id().await;
                 [200, 409].contains(&functions.cancel(&self.org, &id).await.status)
@@ -177,24 +177,24 @@ impl<'a> Story<'a> {
             }
             Step::Claim => functions.claim(&self.nonce, TOKEN).await.status == 200,
             Step::Report => {
-                self.says(functions, "report", &json!({ "events": events() }))
+                self.sends(functions, "report", &json!({ "events": events() }))
                     .await
             }
             Step::Finish | Step::FinishDead => {
                 let outcome = json!({ "type": "succeeded", "commit": "c1" });
                 let last = finish(&outcome, step == Step::FinishDead);
-                self.says(functions, "finish", &last).await
+                self.sends(functions, "finish", &last).await
             }
             Step::Fail => {
                 let outcome =
                     json!({ "type": "failed", "code": "AGENT_FAILED", "message": "test" });
-                self.says(functions, "finish", &finish(&outcome, false))
+                self.sends(functions, "finish", &finish(&outcome, false))
                     .await
             }
             Step::Stopped | Step::StoppedDead => {
                 let outcome = json!({ "type": "stopped", "forced": false });
                 let last = finish(&outcome, step == Step::StoppedDead);
-                self.says(functions, "finish", &last).await
+                self.sends(functions, "finish", &last).await
             }
             // It comes again if ECS says otherwise, and nobody waits for that here.
             Step::StaleEvent => {
@@ -215,7 +215,7 @@ impl<'a> Story<'a> {
     }
 
     /// The runner says something; true if it is answered well.
-    pub async fn says(&self, functions: &Functions, what: &str, body: &Value) -> bool {
+    pub async fn sends(&self, functions: &Functions, what: &str, body: &Value) -> bool {
         let run = self.run_id().await;
         let reply = functions.control(&self.org.id, run.as_str(), what, TOKEN, body);
         reply.await.status == 200
@@ -250,7 +250,7 @@ impl<'a> Story<'a> {
     /// What happens before the step: to the task, or with time.
     pub async fn prepare(&mut self, step: Step) {
         match step {
-            Step::Claim => self.look_for_nonce().await,
+            Step::Claim => self.find_nonce().await,
             Step::TaskStopped => self.stop_task().await,
             Step::Sweep => self.world.cloud.clock.advance(61_000),
             _ => {}

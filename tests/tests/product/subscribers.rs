@@ -29,7 +29,7 @@ async fn story_without_webhooks(world: &World) -> Story<'_> {
     Story::of(world, org)
 }
 
-/// Events of an organization of which webhooks are told.
+/// Events of an organization that webhooks get.
 #[derive(Debug)]
 struct Events {
     in_timelines: BTreeSet<Event>,
@@ -61,9 +61,13 @@ async fn a_run_of_an_organization_without_webhooks_leaves_nothing_for_the_delive
     let world = World::new().await;
     let mut story = story_without_webhooks(&world).await;
     go(&mut story, &WHOLE).await;
-    let told = events(&story).await;
-    assert_eq!(told.in_timelines.len(), 3, "created, started, completed");
-    assert!(told.in_outbox.is_empty(), "{told:?}");
+    let reported = events(&story).await;
+    assert_eq!(
+        reported.in_timelines.len(),
+        3,
+        "created, started, completed"
+    );
+    assert!(reported.in_outbox.is_empty(), "{reported:?}");
     assert_eq!(world.notifications_left(), 0);
 }
 
@@ -143,8 +147,8 @@ async fn after_the_last_webhook_is_deleted_events_stay_in_the_timeline() {
     while world.deliver_notifications(&world.sound).await {}
     assert!(events(&story).await.in_outbox.is_empty(), "cleaned up");
     go(&mut story, &WHOLE[1..]).await;
-    let told = events(&story).await;
-    assert!(told.in_outbox.is_empty() && told.in_timelines.len() == 3);
+    let reported = events(&story).await;
+    assert!(reported.in_outbox.is_empty() && reported.in_timelines.len() == 3);
     // And on again.
     world.add_webhook(&story.org).await;
     let made = world

@@ -68,7 +68,7 @@ type Shape = (
     Option<String>,
 );
 
-fn told_shape(table: &serde_json::Value) -> Shape {
+fn stored_shape(table: &serde_json::Value) -> Shape {
     let keys = |of: &serde_json::Value| {
         let keys = of["KeySchema"].as_array().expect("a key schema").iter();
         keys.map(|key| format!("{} {}", key["AttributeName"], key["KeyType"]).replace('"', ""))
@@ -124,7 +124,7 @@ async fn the_tables_of_the_template_are_those_that_the_code_makes() {
         let setting = format!("AWO_{}", name.replace("Table", "_TABLE").to_uppercase());
         let local = cloud.environment.required(&setting).expect("a setting");
         let made = made_shape(&client, &local).await;
-        assert_eq!(told_shape(&table["Properties"]), made, "{name}");
+        assert_eq!(stored_shape(&table["Properties"]), made, "{name}");
         tables += 1;
     }
     let made = client.list_tables().send().await.expect("tables");
@@ -169,9 +169,10 @@ fn the_gateway_of_one_machine_refuses_in_the_words_of_the_template() {
     for body in refusals::BODIES.iter().filter(|of| of.kind != FOREIGN_HOST) {
         let of = &responses[body.kind];
         let text = of["ResponseTemplates"]["application/json"].as_str();
-        let said: serde_json::Value = serde_json::from_str(text.expect(body.kind)).expect("JSON");
-        assert_eq!(said["error"]["code"], body.code, "{}", body.kind);
-        assert_eq!(said["error"]["message"], body.message, "{}", body.kind);
+        let reported: serde_json::Value =
+            serde_json::from_str(text.expect(body.kind)).expect("JSON");
+        assert_eq!(reported["error"]["code"], body.code, "{}", body.kind);
+        assert_eq!(reported["error"]["message"], body.message, "{}", body.kind);
         let status = of["StatusCode"]
             .as_str()
             .map(|status| status.parse().expect("a status"));

@@ -109,7 +109,7 @@ async fn a_template_is_made_read_changed_and_deleted() {
 }
 
 #[tokio::test]
-async fn every_fault_of_a_template_is_told_with_its_path() {
+async fn every_fault_of_a_template_is_reported_with_its_path() {
     let service = quiet_service().await;
     let bad = json!({
         "id": "No", "description": 1, "source": { "type": "svn", "url": "x" },

@@ -143,7 +143,7 @@ async fn cursors_are_bound(client: &Client) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_entry_says_what_it_is_for_by_which_prices_and_who_added_it() {
+async fn an_entry_names_its_purpose_its_prices_and_its_author() {
     let service = quiet_service().await;
     let (client, cloud) = (&service.client, &service.service.cloud);
     let mut body = order();

@@ -168,16 +168,16 @@ fn check(answer: &Value, runs: &[Value], query: &[(&str, String)]) {
             sums[4] += 1.0;
         }
     }
-    let told = format!("{query:?}: {answer:#}");
-    assert_eq!(answer["executionCount"], all.len(), "{told}");
-    assert_eq!(answer["workOrderCount"], orders.len(), "{orders:?} {told}");
+    let call = format!("{query:?}: {answer:#}");
+    assert_eq!(answer["executionCount"], all.len(), "{call}");
+    assert_eq!(answer["workOrderCount"], orders.len(), "{orders:?} {call}");
     assert_eq!(
         answer["totalDurationMs"],
         all.iter().map(took).sum::<i64>(),
-        "{told}"
+        "{call}"
     );
     let models = answer["byModel"].as_object().unwrap();
-    assert_eq!(models.len(), by_model.len(), "{told}");
+    assert_eq!(models.len(), by_model.len(), "{call}");
     let names = [
         "inputTokens",
         "outputTokens",
@@ -195,13 +195,13 @@ fn check(answer: &Value, runs: &[Value], query: &[(&str, String)]) {
         for (model, sums) in &by_model {
             assert!(
                 close(&models[*model][name], sums[i]),
-                "{name} of {model} {told}"
+                "{name} of {model} {call}"
             );
         }
         if let Some(total) = totals.get(i) {
             assert!(
                 close(&answer[*total], by_model.values().map(|s| s[i]).sum()),
-                "{total} {told}"
+                "{total} {call}"
             );
         }
     }
@@ -210,7 +210,7 @@ fn check(answer: &Value, runs: &[Value], query: &[(&str, String)]) {
         ("periodEnd", until, all.iter().map(|r| completed(r)).max()),
     ] {
         if let Some(at) = asked.or(there) {
-            assert_eq!(answer[name], at.to_string(), "{told}");
+            assert_eq!(answer[name], at.to_string(), "{call}");
         }
     }
 }

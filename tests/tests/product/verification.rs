@@ -170,7 +170,7 @@ async fn a_workspace_outside_the_organizations_own_folder_is_refused_before_any_
 }
 
 #[tokio::test]
-async fn every_fault_of_a_request_is_told() {
+async fn every_fault_of_a_request_is_reported() {
     let service = quiet_service().await;
     let bad = json!({
         "workDir": "w", "modifiedFiles": ["a", "../b", "/c"], "harness": "nobodys",
@@ -201,7 +201,8 @@ async fn every_fault_of_a_request_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn modified_files_limit_what_is_looked_at_and_levels_harness_and_plugins_what_runs() {
+async fn modified_files_limit_the_files_that_are_checked_and_levels_harness_and_plugins_what_runs()
+{
     let service = quiet_service().await;
     let files = [
         ("verify.yaml", PLAN),

@@ -69,7 +69,7 @@ async fn a_wake_up_of_an_organization_in_which_nothing_waits_costs_one_item_read
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_batch_costs_one_look_for_each_of_its_organizations() {
+async fn a_batch_costs_one_read_for_each_of_its_organizations() {
     let world = World::new().await;
     let (one, other) = (org(&world, SLOTS, 0).await, org(&world, SLOTS, 0).await);
     let batch: Vec<String> = [&one, &other, &one, &other, &one]
@@ -79,7 +79,7 @@ async fn a_batch_costs_one_look_for_each_of_its_organizations() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_look_reads_the_queue_once_however_many_entries_it_dispatches() {
+async fn one_wake_up_reads_the_queue_once_however_many_entries_it_dispatches() {
     let world = World::new().await;
     let org = org(&world, SLOTS, 10).await;
     let wake_up = body(&WakeUp::of(&org.id));
@@ -100,7 +100,7 @@ async fn one_look_reads_the_queue_once_however_many_entries_it_dispatches() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_returned_slot_looks_once_more_for_those_that_wait_for_its_capacity() {
+async fn a_returned_slot_reads_once_more_those_that_wait_for_its_capacity() {
     let world = World::with_tasks(1).await;
     let (first, second) = (org(&world, SLOTS, 1).await, org(&world, SLOTS, 1).await);
     world.deliver_wake_ups(&world.sound).await;

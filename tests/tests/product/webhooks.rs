@@ -136,7 +136,7 @@ async fn a_change_replaces_what_it_names_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn every_fault_of_a_webhook_is_told_with_its_path() {
+async fn every_fault_of_a_webhook_is_reported_with_its_path() {
     let service = quiet_service().await;
     let client = &service.client;
     let (_, path) = made(client).await;
@@ -298,7 +298,7 @@ async fn another_organizations_webhooks_do_not_exist_and_scopes_count() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_organization_has_no_more_webhooks_than_it_may_whoever_rivals() {
+async fn an_organization_has_no_more_webhooks_than_its_limit_despite_rivals() {
     let service = quiet_service().await;
     let client = &service.client;
     let body = webhook();

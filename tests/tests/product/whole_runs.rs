@@ -274,12 +274,12 @@ esac
     let run = service.client.finished_run(&parent).await;
     assert_eq!(run["status"], "succeeded", "{run}");
     let branch = run["branch"].as_str().unwrap();
-    for (file, said) in [
+    for (file, content) in [
         ("whole.txt", "whole"),
         ("one.txt", "part one"),
         ("two.txt", "part two"),
     ] {
-        assert_eq!(repository.show(branch, file), said, "{file}");
+        assert_eq!(repository.show(branch, file), content, "{file}");
     }
     let path = format!("/v1/work-orders/{}", parent["id"].as_str().unwrap());
     let order = service.client.get(&path).await.body;

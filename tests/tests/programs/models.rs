@@ -80,8 +80,8 @@ impl Models {
         calls.len()
     }
 
-    fn command(&self, said: &Value) -> String {
-        let answer = if said.to_string().contains(FAILURE) {
+    fn command(&self, reported: &Value) -> String {
+        let answer = if reported.to_string().contains(FAILURE) {
             "right"
         } else {
             "wrong"
@@ -153,8 +153,8 @@ impl Models {
 }
 
 fn message(models: &Models, call: usize, model: &Value, body: &Value) -> Vec<Value> {
-    let said = &body["messages"];
-    let blocks = said.as_array().unwrap().last().unwrap()["content"].as_array();
+    let reported = &body["messages"];
+    let blocks = reported.as_array().unwrap().last().unwrap()["content"].as_array();
     let ran = blocks.is_some_and(|all| all.iter().any(|block| block["type"] == "tool_result"));
     let tools = body["tools"].as_array();
     let mut shell = tools
@@ -164,7 +164,7 @@ fn message(models: &Models, call: usize, model: &Value, body: &Value) -> Vec<Val
     let shell = shell.find(|name| name.eq_ignore_ascii_case("bash"));
     let (block, delta, stop) = match shell.filter(|_| !ran) {
         Some(name) => {
-            let input = json!({ "command": models.command(said), "description": "write" });
+            let input = json!({ "command": models.command(reported), "description": "write" });
             let block = json!({ "type": "tool_use", "id": format!("toolu_{call}"), "name": name, "input": {} });
             let delta = json!({ "type": "input_json_delta", "partial_json": input.to_string() });
             (block, delta, "tool_use")
@@ -203,8 +203,8 @@ async fn responses(
 ) -> Response<Body> {
     let body: Value = serde_json::from_slice(&body).unwrap();
     let call = models.take(&headers, &body);
-    let said = &body["input"];
-    let last = said.as_array().unwrap().last().unwrap();
+    let reported = &body["input"];
+    let last = reported.as_array().unwrap().last().unwrap();
     let ran = last["type"] == "function_call_output";
     let shell = ["exec_command", "bash"].into_iter().find(|name| {
         let mut tools = body["tools"].as_array().into_iter().flatten();
@@ -212,7 +212,7 @@ async fn responses(
     });
     let item = match shell.filter(|_| !ran) {
         Some(name) => {
-            let command = models.command(said);
+            let command = models.command(reported);
             let arguments = json!({ "cmd": command, "command": command, "description": "write" });
             json!({ "type": "function_call", "id": format!("fc_{call}"), "call_id": format!("call_{call}"),
                 "name": name, "arguments": arguments.to_string(), "status": "completed" })

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use awo_origins::bedrock::{Bedrock, Known, REGION, Reply};
+use awo_origins::bedrock::{Bedrock, KnownCredential, REGION, Reply};
 use awo_tests::local::Local;
 use awo_tests::processes::Watch;
 use awo_tests::repository::Repository;
@@ -87,7 +87,7 @@ impl Scene {
         let known_key = Arc::clone(&local_key);
         let known = move |id: &str, token: &str| {
             let (secret, expires_at) = role_sessions::secret_of(&known_key, id, token)?;
-            Some(Known { secret, expires_at })
+            Some(KnownCredential { secret, expires_at })
         };
         let answering = models.clone();
         let bedrock = Bedrock::start(known, move |_, call| {

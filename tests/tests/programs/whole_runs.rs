@@ -61,17 +61,21 @@ fn speaks_in_one_session(scene: &Scene, program: Program) {
         let key = format!("{CANARY}-{}", program.provider);
         assert_eq!(call.key.trim_start_matches("Bearer "), key);
     }
-    let said: Vec<String> = calls.iter().map(|call| call.body.to_string()).collect();
-    assert!(!said[0].contains(FAILURE) && said[2].contains(FAILURE));
+    let reported: Vec<String> = calls.iter().map(|call| call.body.to_string()).collect();
+    assert!(!reported[0].contains(FAILURE) && reported[2].contains(FAILURE));
     let before = "echo wrong > answer.txt";
-    assert!(said[2].contains(before), "the session goes on: {}", said[2]);
+    assert!(
+        reported[2].contains(before),
+        "the session goes on: {}",
+        reported[2]
+    );
 }
 
 async fn tells_what_it_does(scene: &Scene, run: &Value, program: Program) {
     let finished = scene.events(run, "agent.finished").await;
     let summaries: Vec<&Value> = finished.iter().map(|e| &e["data"]["summary"]).collect();
     assert_eq!(summaries, ["Done.", "Done."]);
-    // opencode tells of a call when it is over, and may be done before anybody is told.
+    // opencode reports a call when it is over, and may end before the report.
     if program.agent != "opencode" {
         let live = scene.events(run, "agent.output").await;
         let texts = live.iter().filter_map(|e| e["data"]["text"].as_str());

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::schema::{described, reference};
 
-/// What can go wrong. The status of each stands once, in [`Failure::status`].
+/// The failures. The status of each is defined once, in [`Failure::status`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     BadRequest,
@@ -162,14 +162,14 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
     });
     let fault = json!({
         "path": { "type": "string", "description": "A JSON pointer into the body, or the name of a parameter or header." },
-        "message": { "type": "string", "description": "What is wrong there." },
+        "message": { "type": "string", "description": "The fault there." },
     });
     let envelope = json!({
         "success": { "const": false, "description": "False: it was not done." },
-        "error": described(reference("EnvelopeErrorContent"), "What went wrong."),
+        "error": described(reference("EnvelopeErrorContent"), "The fault."),
         "requestId": { "type": "string", "description": "As the header `X-Request-Id`." },
     });
-    let error = json!({ "error": described(reference("ApiErrorContent"), "What went wrong.") });
+    let error = json!({ "error": described(reference("ApiErrorContent"), "The fault.") });
     vec![
         ("ErrorCode", codes::schema()),
         (
@@ -191,7 +191,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ),
         (
             "ApiErrorContent",
-            open("What went wrong.", &["code", "message", "details"], &plain),
+            open("The fault.", &["code", "message", "details"], &plain),
         ),
         (
             "ApiError",
@@ -200,7 +200,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         (
             "EnvelopeErrorContent",
             open(
-                "What went wrong.",
+                "The fault.",
                 &["code", "message"],
                 &json!({ "code": code, "message": message }),
             ),

@@ -1,5 +1,5 @@
-//! The events of a run's timeline and the payloads of webhooks, as unions that their `type` tells
-//! apart. Their data comes from the types that write it.
+//! The events of a run's timeline and the payloads of webhooks, as unions that their `type`
+//! discriminates. Their data comes from the types that write it.
 
 use awo_domain::control::RunnerEvent;
 use awo_domain::event::{Payload, TimelineEventType};
@@ -129,7 +129,7 @@ fn camel(name: &str) -> String {
     })
 }
 
-/// Adds what every event of a run tells.
+/// Adds the fields of every event of a run.
 fn of_run(schemas: &mut Schemas, kind: TimelineEventType, mut data: Value) -> Value {
     let sequence = json!({ "type": "integer", "format": "int64", "minimum": 1, "description": "The number of the event in its run, from 1." });
     for (name, of) in [

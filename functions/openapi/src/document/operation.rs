@@ -184,7 +184,7 @@ impl Operation {
         self
     }
 
-    /// What it answers when all is well. `example` is a real answer.
+    /// Its successful response. `example` is a real answer.
     pub fn answers(mut self, success: Success) -> Operation {
         let mut response = json!({
             "description": success.description,

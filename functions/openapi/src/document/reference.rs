@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::errors::codes::CODES;
 
-/// When each code of a failed run comes; what to do says the code itself.
+/// The occasion of each code of a failed run; the code itself has the remedy.
 const RUN_CODES: [(&str, &str); 13] = [
     (
         "MAX_ITERATIONS_REACHED",

@@ -16,12 +16,12 @@ const COMPONENT: &str = "x-component";
 #[derive(Debug, Default)]
 pub struct Schemas {
     all: BTreeMap<String, Value>,
-    /// What stands in the place of what types say of themselves.
+    /// Schemas that replace those of the types.
     instead: BTreeMap<String, Value>,
 }
 
 impl Schemas {
-    /// A reference to the schema of a type, which is kept with all that it refers to.
+    /// A reference to the schema of a type, which is added with all that it refers to.
     pub fn of<T: ToSchema>(&mut self) -> Value {
         let mut all = Vec::new();
         T::schemas(&mut all);
@@ -47,9 +47,9 @@ impl Schemas {
     }
 
     fn insert(&mut self, name: &str, schema: Value) {
-        let kept = self.all.insert(name.to_owned(), schema.clone());
+        let before = self.all.insert(name.to_owned(), schema.clone());
         assert!(
-            kept.is_none_or(|kept| kept == schema),
+            before.is_none_or(|before| before == schema),
             "two types are called {name}"
         );
     }
@@ -145,7 +145,7 @@ fn public_name(name: &str) -> &str {
     name.strip_suffix("Shape").unwrap_or(name)
 }
 
-/// Makes what utoipa writes say what this API does: names without `Shape`; what has no value is left
+/// Adapts utoipa's schemas to this API: names without `Shape`; what has no value is left
 /// out, never null; and a description is one line, as its comment would be if it were not wrapped.
 fn tidy(schema: &mut Value) {
     match schema {
@@ -284,7 +284,7 @@ pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value 
     object
 }
 
-/// The same schema with these members of it said more closely.
+/// The same schema with more precise members.
 pub fn refined<'a>(
     mut schema: Value,
     members: impl IntoIterator<Item = (&'a str, Value)>,
@@ -293,7 +293,7 @@ pub fn refined<'a>(
         let property = &mut schema["properties"][name];
         assert!(property.is_object(), "there is no member {name}");
         if limits.get("type").is_some() {
-            // What a type says of itself gives way, but for its description.
+            // The type's own schema is replaced, but for its description.
             let description = property["description"].take();
             *property = json!({ "description": description });
         }

@@ -1,11 +1,11 @@
-//! What an operation answers when all is well.
+//! The successful response of an operation.
 
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::schema::{Schemas, described, name_of, named};
 
-/// What an operation answers when all is well.
+/// The successful response of an operation.
 pub struct Success {
     pub status: u16,
     pub description: &'static str,
@@ -40,7 +40,7 @@ impl Success {
         }
     }
 
-    /// A body that is no JSON: [`super::operation::Operation::answers_also`] says what it is.
+    /// A body that is no JSON: [`super::operation::Operation::answers_also`] describes it.
     pub fn file(description: &'static str) -> Success {
         Success {
             status: 200,

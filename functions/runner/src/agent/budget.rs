@@ -14,12 +14,12 @@ use tokio::time::sleep;
 use crate::meter::{SharedMeter, now};
 use crate::safe_files;
 
-/// Between two looks at the meter.
+/// Between two reads of the meter.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// How long an agent has to end by itself once its calls are refused.
 const HEED_LIMIT: Duration = Duration::from_secs(1);
 
-/// Calls the agent off when the budget is used up. An agent without a proxy may say what it has
+/// Calls the agent off when the budget is used up. An agent without a proxy may report what it has
 /// used while it is at work: in its result file, which it writes anew each time.
 pub(super) async fn keep_to(
     meter: &SharedMeter,
@@ -32,7 +32,7 @@ pub(super) async fn keep_to(
         let stamp = stamp(result);
         if stamp != seen {
             seen = stamp;
-            tell(meter, result);
+            record(meter, result);
         }
         if let Some(why) = meter.lock().used_up() {
             break why;
@@ -48,11 +48,11 @@ pub(super) async fn keep_to(
     pending().await
 }
 
-/// Takes over what the file says, if it is whole.
-fn tell(meter: &SharedMeter, result: &Path) {
-    let said = safe_files::read(result, MAX_RESULT_BYTES).ok();
-    if let Some(said) = said.and_then(|bytes| AgentResult::parse(&bytes).ok()) {
-        meter.lock().tell(said.usage, now());
+/// Takes over the file's usage, if the file is whole.
+fn record(meter: &SharedMeter, result: &Path) {
+    let reported = safe_files::read(result, MAX_RESULT_BYTES).ok();
+    if let Some(reported) = reported.and_then(|bytes| AgentResult::parse(&bytes).ok()) {
+        meter.lock().report(reported.usage, now());
     }
 }
 

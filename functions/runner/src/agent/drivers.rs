@@ -18,7 +18,7 @@ use awo_domain::control::Provider;
 use serde_json::Value;
 
 use crate::proxy::ProxyAddress;
-pub(crate) use records::{AgentOutput, parse, said};
+pub(crate) use records::{AgentOutput, parse, viewer_text};
 
 /// What the shell does for a driver: its prompt becomes standard input.
 const WITH_PROMPT: &str = "exec \"$0\" \"$@\" < \"$AWO_PROMPT\"";
@@ -68,10 +68,10 @@ pub(super) trait Driver: Debug + Sync {
     fn read(
         &self,
         records: &mut dyn Iterator<Item = Value>,
-        attempted: records::Attempted<'_>,
+        attempted: records::AttemptContext<'_>,
     ) -> AgentOutput;
 
-    /// What a record says to viewers, in lines.
+    /// A record's text for viewers, in lines.
     fn text(&self, record: &Value) -> Vec<String>;
 }
 

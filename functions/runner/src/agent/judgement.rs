@@ -7,16 +7,20 @@ use awo_domain::agent::{Agent, AgentResult, AgentStatus};
 
 use super::drivers::{AgentOutput, parse};
 use super::{Attempt, Failure, NOT_STARTED};
-use crate::contained_process::{End, Finished, Interrupted};
+use crate::contained_process::{End, FinishedCommand, Interruption};
 use crate::output::last_bytes;
 
-/// What of it the next iteration is told when the agent failed; the run's error has room for it.
-const TOLD_OUTPUT_BYTES: usize = 1_536;
-/// How a model is called that nobody has named.
+/// The part of it in the next iteration's prompt when the agent failed; the run's error has room for it.
+const FEEDBACK_OUTPUT_BYTES: usize = 1_536;
+/// The name of a model that was not named.
 const UNKNOWN_MODEL: &str = "unknown";
 
-/// What a driver's records say; nothing for agents that are none.
-pub(super) fn told(agent: &Agent, finished: &Finished, resumed: bool) -> Option<AgentOutput> {
+/// The content of a driver's records; nothing for agents that are no drivers.
+pub(super) fn driver_output(
+    agent: &Agent,
+    finished: &FinishedCommand,
+    resumed: bool,
+) -> Option<AgentOutput> {
     let tail = finished.stdout.bytes();
     // What the tail has, too, would count twice.
     let before_tail = finished.stdout.total() - tail.len() as u64;
@@ -27,9 +31,9 @@ pub(super) fn told(agent: &Agent, finished: &Finished, resumed: bool) -> Option<
 }
 
 pub(super) fn judge(
-    finished: Finished,
+    finished: FinishedCommand,
     result: Result<Option<AgentResult>, String>,
-    told: Option<AgentOutput>,
+    records: Option<AgentOutput>,
     limit: Duration,
 ) -> Attempt {
     let ended = match &finished.end {
@@ -49,37 +53,37 @@ pub(super) fn judge(
         "" => format!("{what}, without any output"),
         text => format!(
             "{what}; its output ends with:\n{}",
-            last_bytes(text, TOLD_OUTPUT_BYTES)
+            last_bytes(text, FEEDBACK_OUTPUT_BYTES)
         ),
     });
-    let (said, invalid) = match result {
-        Ok(said) => (said, None),
+    let (reported, invalid) = match result {
+        Ok(reported) => (reported, None),
         Err(why) => (None, Some(why)),
     };
-    let gave_up = said
+    let gave_up = reported
         .as_ref()
-        .filter(|said| said.status == Some(AgentStatus::Failed))
-        .map(|said| match &said.summary {
+        .filter(|reported| reported.status == Some(AgentStatus::Failed))
+        .map(|reported| match &reported.summary {
             Some(summary) => format!("the agent gave up: {summary}"),
             None => "the agent gave up".to_owned(),
         });
     let by_itself = matches!(finished.end, End::Exited(_));
-    let why_failed = told.as_ref().filter(|_| by_itself);
-    let why_failed = why_failed.and_then(|told| told.failure.clone());
+    let why_failed = records.as_ref().filter(|_| by_itself);
+    let why_failed = why_failed.and_then(|records| records.failure.clone());
     let reason = why_failed.or(ended).or(invalid).or(gave_up);
-    let over_budget = told.as_ref().filter(|told| told.over_budget);
-    let over_budget = over_budget.and_then(|told| told.failure.clone());
+    let over_budget = records.as_ref().filter(|records| records.over_budget);
+    let over_budget = over_budget.and_then(|records| records.failure.clone());
     let over_budget = match &finished.end {
         End::CalledOff(why) => Some(why.clone()),
         _ => over_budget,
     };
-    let said = said.unwrap_or_else(nothing_said);
-    let said = match told {
-        Some(told) => heard(said, &told),
-        None => said,
+    let reported = reported.unwrap_or_else(empty_result);
+    let reported = match records {
+        Some(records) => merged(reported, &records),
+        None => reported,
     };
     let children = match reason {
-        None => said.children,
+        None => reported.children,
         Some(_) => Vec::new(),
     };
     Attempt {
@@ -91,9 +95,9 @@ pub(super) fn judge(
             End::Exited(code) => Some(code),
             _ => None,
         },
-        summary: said.summary,
-        session_id: said.session_id,
-        reported: said.usage,
+        summary: reported.summary,
+        session_id: reported.session_id,
+        reported: reported.usage,
         usage: Vec::new(),
         children,
         took: finished.took,
@@ -103,29 +107,29 @@ pub(super) fn judge(
     }
 }
 
-/// What a driver's records say beside its result file. The session is the program's own word: it
+/// A driver's records, merged with its result file. The session is the program's own word: it
 /// becomes an argument, and the file is the model's.
-fn heard(said: AgentResult, told: &AgentOutput) -> AgentResult {
+fn merged(reported: AgentResult, records: &AgentOutput) -> AgentResult {
     AgentResult {
-        summary: said.summary.or_else(|| told.summary.clone()),
-        session_id: told.session_id.clone(),
-        usage: told.usage.clone(),
-        ..said
+        summary: reported.summary.or_else(|| records.summary.clone()),
+        session_id: records.session_id.clone(),
+        usage: records.usage.clone(),
+        ..reported
     }
 }
 
-/// What an interrupted agent managed to say counts as far as it was paid for.
+/// The report of an interrupted agent counts as far as it was paid for.
 pub(super) fn cut_short(
-    interrupted: Interrupted,
+    interrupted: Interruption,
     result: Result<Option<AgentResult>, String>,
 ) -> Attempt {
-    let said = result.ok().flatten().unwrap_or_else(nothing_said);
+    let reported = result.ok().flatten().unwrap_or_else(empty_result);
     Attempt {
         failure: None,
         exit_code: None,
-        summary: said.summary,
-        session_id: said.session_id,
-        reported: said.usage,
+        summary: reported.summary,
+        session_id: reported.session_id,
+        reported: reported.usage,
         usage: Vec::new(),
         children: Vec::new(),
         took: interrupted.took,
@@ -135,7 +139,7 @@ pub(super) fn cut_short(
     }
 }
 
-fn nothing_said() -> AgentResult {
+fn empty_result() -> AgentResult {
     AgentResult {
         status: None,
         summary: None,

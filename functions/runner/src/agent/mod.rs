@@ -25,18 +25,18 @@ use crate::contained_process::{AtTimeout, ContainedProcesses, Job};
 use crate::environment::Environment;
 use crate::layout::{self, Layout};
 use crate::limits;
-use crate::live_output::{Heard, LiveOutput};
+use crate::live_output::{LiveOutput, OutputBuffer};
 use crate::meter::{SharedMeter, now};
 use crate::output::Tail;
 use crate::prompt;
 use crate::proxy::Proxy;
 use crate::safe_files::{self, Unreadable};
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
-pub(crate) use drivers::{is_driver, said};
+pub(crate) use drivers::{is_driver, viewer_text};
 pub(crate) use program::{Program, check_type, program};
 
-/// How long providers have to say what the last calls of an agent have used that is over.
+/// How long providers have to report the usage of the last calls of an agent that is over.
 const SETTLE_LIMIT: Duration = Duration::from_secs(10);
 /// How long if it was stopped: its last report must not wait.
 const STOPPED_SETTLE_LIMIT: Duration = Duration::from_secs(2);
@@ -49,7 +49,7 @@ pub(crate) struct Attempt {
     pub(crate) exit_code: Option<i32>,
     pub(crate) summary: Option<String>,
     pub(crate) session_id: Option<String>,
-    /// What it says that it used.
+    /// Its reported usage.
     pub(crate) reported: Vec<ModelUsage>,
     /// What it used, with its price.
     pub(crate) usage: Vec<PricedUsage>,
@@ -59,7 +59,7 @@ pub(crate) struct Attempt {
     /// What the agent wrote, if it ever began.
     pub(crate) output: Option<Tail>,
     /// Whether it was ended by a stop; then it has neither failed nor completed.
-    pub(crate) stopped: Option<Stopped>,
+    pub(crate) stopped: Option<StopOutcome>,
     /// Why its budget did not cover what it wanted, if it did not.
     pub(crate) over_budget: Option<String>,
 }
@@ -89,7 +89,7 @@ pub(crate) struct Agents<'a> {
     pub(crate) layout: &'a Layout,
     /// The proxy to the models, where the organization has keys for any.
     pub(crate) proxy: Option<&'a Proxy>,
-    /// Tells what they write while they work.
+    /// Reports their output while they work.
     pub(crate) live: &'a LiveOutput,
     pub(crate) meter: &'a SharedMeter,
     /// The profile's.
@@ -97,8 +97,8 @@ pub(crate) struct Agents<'a> {
     pub(crate) environment: &'a Environment,
 }
 
-/// What is left of what the run may take.
-pub(crate) struct Left<'a> {
+/// The remainder of the run's limits.
+pub(crate) struct Remainder<'a> {
     pub(crate) time: Duration,
     /// What the run has used so far.
     pub(crate) used: &'a [PricedUsage],
@@ -110,7 +110,7 @@ impl Agents<'_> {
         &self,
         request: &AgentRequest,
         program: &Program,
-        left: &Left<'_>,
+        left: &Remainder<'_>,
     ) -> Attempt {
         if let Err(why) = self.hand_over(request) {
             return not_made(format!("its request could not be written: {why}"));
@@ -149,9 +149,9 @@ impl Agents<'_> {
     ) -> Attempt {
         let layout = self.layout;
         let key = self.proxy.map(|proxy| proxy.proxy_address().key.clone());
-        let heard = Heard::new(self.agent.kind, said, key);
+        let heard = OutputBuffer::new(self.agent.kind, viewer_text, key);
         let [dir, home, tmp, result] = layout.agents_dirs();
-        let said = layout.result();
+        let result_file = layout.result();
         // What the product sets comes last, and counts.
         let of_environment = self.environment.variables(SecretPhase::Agent);
         let of_environment = of_environment.iter();
@@ -179,13 +179,13 @@ impl Agents<'_> {
             .of(request.iteration, &heard, self.processes.run(job));
         let ended = tokio::select! {
             ended = ran => ended,
-            never = budget::keep_to(self.meter, &said, &call_off) => match never {},
+            never = budget::keep_to(self.meter, &result_file, &call_off) => match never {},
         };
         match ended {
             Ok(finished) => {
                 let resumed = request.session_id.is_some();
-                let told = judgement::told(self.agent, &finished, resumed);
-                judgement::judge(finished, self.result(), told, limit)
+                let driver_output = judgement::driver_output(self.agent, &finished, resumed);
+                judgement::judge(finished, self.result(), driver_output, limit)
             }
             Err(interrupted) => judgement::cut_short(interrupted, self.result()),
         }
@@ -252,7 +252,7 @@ impl Agents<'_> {
         layout::clear(&self.layout.result())
     }
 
-    /// What the agent says of itself; nothing if it wrote no file.
+    /// The agent's result; nothing if it wrote no file.
     fn result(&self) -> Result<Option<AgentResult>, String> {
         match safe_files::read(&self.layout.result(), MAX_RESULT_BYTES) {
             Ok(bytes) => AgentResult::parse(&self.environment.masks.bytes(&bytes)).map(Some),

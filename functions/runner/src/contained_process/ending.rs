@@ -1,6 +1,6 @@
 //! How a contained command is asked to end, and what its end was.
 
-use awo_supervisor::{Ended, KILL_LIMIT, Report, kill_descendants};
+use awo_supervisor::{KILL_LIMIT, ProcessEnd, Report, kill_descendants};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::io::AsyncWriteExt;
@@ -25,14 +25,14 @@ pub(super) fn how(asked: EndRequest, report: Option<Report>) -> End {
         Some(Report {
             breach: Some(breach),
             ..
-        }) => End::OverLimit(limits::told(breach)),
+        }) => End::OverLimit(limits::description(breach)),
         _ if asked.by_time => End::TimedOut,
         _ if asked.off.is_some() => End::CalledOff(asked.off.unwrap_or_default()),
         None => End::SupervisorLost,
         Some(report) => match report.end {
-            Ended::Exited { code } => End::Exited(code),
-            Ended::Signaled { signal } => End::Signaled(signal),
-            Ended::NotStarted { reason } => End::NotStarted(reason),
+            ProcessEnd::Exited { code } => End::Exited(code),
+            ProcessEnd::Signaled { signal } => End::Signaled(signal),
+            ProcessEnd::NotStarted { reason } => End::NotStarted(reason),
         },
     }
 }
@@ -53,9 +53,9 @@ pub(super) async fn called(off: &mut Option<CalledOff>) -> String {
     }
 }
 
-/// Tells a supervisor what is due, and how long its tree has from now. One that is gone reads
+/// Sends a supervisor the step that is due, and how long its tree has from now. One that is gone reads
 /// nothing and needs to hear nothing; one that was stopped by what it supervises goes on.
-pub(super) async fn tell(
+pub(super) async fn signal(
     child: &Child,
     stdin: &mut Option<ChildStdin>,
     step: Step,

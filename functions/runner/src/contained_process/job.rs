@@ -7,7 +7,7 @@ use std::time::Duration;
 use awo_supervisor::Limits;
 use tokio::sync::watch;
 
-use crate::live_output::Heard;
+use crate::live_output::OutputBuffer;
 use crate::stop::TERM_GRACE;
 
 /// What happens to a command whose time is over.
@@ -53,8 +53,8 @@ pub(crate) struct Job<'a> {
     pub(crate) limits: Limits,
     /// Says why it must end before its time, once it must; nobody may say so where it is absent.
     pub(crate) called_off: Option<CalledOff>,
-    /// How much of the end of its output is kept.
+    /// Bytes at the end of its output that are stored.
     pub(crate) keep_bytes: usize,
     /// Who hears its output as it comes.
-    pub(crate) heard: Option<&'a Heard>,
+    pub(crate) heard: Option<&'a OutputBuffer>,
 }

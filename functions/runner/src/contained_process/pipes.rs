@@ -6,23 +6,23 @@ use awo_supervisor::Report;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 
-use super::Finished;
-use crate::live_output::{Heard, Stream};
+use super::FinishedCommand;
+use crate::live_output::{OutputBuffer, Stream};
 use crate::masks::{MaskedStream, Masks};
 
 /// Bytes read from a pipe at once: as much as a pipe holds.
 const CHUNK_BYTES: usize = 65_536;
-/// How much of the beginning of standard output is kept beside its end.
+/// Bytes at the beginning of standard output that are stored beside its end.
 pub(super) const HEAD_BYTES: usize = 16_384;
 /// Longest report of a supervisor.
 const MAX_REPORT_BYTES: u64 = 16_384;
 
-/// Reads both streams to their ends, into what is kept of the command and to who hears it.
+/// Reads both streams to their ends, into the stored output of the command and the live output.
 pub(super) async fn read_both(
     stdout: &mut Receiver,
     stderr: &mut Receiver,
-    finished: &mut Finished,
-    heard: Option<&Heard>,
+    finished: &mut FinishedCommand,
+    heard: Option<&OutputBuffer>,
     masks: &Masks,
 ) {
     let hear = |from, bytes: &[u8]| {

@@ -183,7 +183,7 @@ fn tries_again(status: StatusCode) -> bool {
         )
 }
 
-/// The URL is left out: it says nothing that the path does not.
+/// The URL is left out: it adds nothing to the path.
 fn no_answer(why: reqwest::Error) -> CallError {
     let why = why.without_url();
     let cause = std::error::Error::source(&why).map_or(String::new(), |cause| format!(": {cause}"));

@@ -18,7 +18,7 @@ pub(super) use repository::HostedRepository;
 pub(super) struct Address {
     /// Without a slash at its end.
     pub(super) url: String,
-    /// False if only an answer can tell whether the forge is there.
+    /// False if only an answer can show whether the forge is there.
     pub(super) is_known: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct ExistingPullRequest {
 /// Why a call brought nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Asking again can help, after this pause if the forge says which.
+    /// A retry can help, after this pause if the forge names one.
     Again(String, Option<Duration>),
     /// The forge does not do it.
     Refused(StatusCode, String),
@@ -69,7 +69,7 @@ pub(super) trait Forge: Sized {
     /// What a token needs, in the forge's own terms: "it needs … for this repository".
     const PERMISSIONS: &'static str;
 
-    /// Where its API has a repository; nothing if no URL of this forge looks so.
+    /// Where its API has a repository; nothing if no URL of this forge has this form.
     fn address(repository: &HostedRepository, hosts: &Hosts) -> Option<Address>;
 
     /// # Errors

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::forge::{Address, Forge, HostedRepository, Hosts};
 use super::pull_request::{LIMIT, Opening};
-use super::result::{NotOpened, Opened, Pushed, Unopened};
+use super::result::{NotOpened, OpenFailure, OpenPullRequest, PushedResult};
 use github::Github;
 
 /// Variables of the environment that name the API of a forge.
@@ -34,7 +34,11 @@ impl ForgeKind {
         }
     }
 
-    async fn open(self, address: Address, at: &Repository<'_>) -> Result<Opened, NotOpened> {
+    async fn open(
+        self,
+        address: Address,
+        at: &Repository<'_>,
+    ) -> Result<OpenPullRequest, NotOpened> {
         match self {
             ForgeKind::Github => at.open::<Github>(address).await,
         }
@@ -46,15 +50,15 @@ struct Repository<'a> {
     hosted: &'a HostedRepository,
     hosts: &'a Hosts,
     token: &'a str,
-    pushed: &'a Pushed<'a>,
+    pushed: &'a PushedResult<'a>,
     deadline: Instant,
 }
 
 impl Repository<'_> {
-    async fn open<F: Forge>(&self, address: Address) -> Result<Opened, NotOpened> {
+    async fn open<F: Forge>(&self, address: Address) -> Result<OpenPullRequest, NotOpened> {
         let forge = F::connect(self.hosted, address, self.hosts, self.token);
         let opening = Opening {
-            forge: forge.map_err(Unopened::Refused)?,
+            forge: forge.map_err(OpenFailure::Refused)?,
             host: &self.hosted.host,
             path: self.hosted.path.join("/"),
             pushed: self.pushed,
@@ -80,20 +84,23 @@ fn candidates(repository: &HostedRepository, hosts: &Hosts) -> Vec<(ForgeKind, A
 ///
 /// # Errors
 /// Why there is none, without any secret.
-pub(crate) async fn open(hosts: &Hosts, pushed: &Pushed<'_>) -> Result<Opened, Unopened> {
+pub(crate) async fn open(
+    hosts: &Hosts,
+    pushed: &PushedResult<'_>,
+) -> Result<OpenPullRequest, OpenFailure> {
     let spec = pushed.spec;
     let url = spec.source.repository.as_str();
     let hosted = HostedRepository::parse(url);
     let served = hosted.map(|hosted| (candidates(&hosted, hosts), hosted));
     let Some((candidates, hosted)) = served.filter(|(candidates, _)| !candidates.is_empty()) else {
         let names = ForgeKind::ALL.map(ForgeKind::name).join(" or ");
-        return Err(Unopened::NotPossible(format!(
+        return Err(OpenFailure::NotPossible(format!(
             "{url} is not a repository on a {names} host"
         )));
     };
     let mut credentials = spec.git_credentials.iter();
     let Some(credential) = credentials.find(|one| one.host == hosted.host) else {
-        return Err(Unopened::NotPossible(format!(
+        return Err(OpenFailure::NotPossible(format!(
             "the organization has no token for {0}: have the operator set the secret git:{0}",
             hosted.host
         )));
@@ -113,5 +120,5 @@ pub(crate) async fn open(hosts: &Hosts, pushed: &Pushed<'_>) -> Result<Opened, U
             Err(NotOpened::OtherForge(why)) => why_none.push(why),
         }
     }
-    Err(Unopened::NotPossible(why_none.join("; ")))
+    Err(OpenFailure::NotPossible(why_none.join("; ")))
 }

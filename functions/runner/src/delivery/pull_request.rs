@@ -9,7 +9,7 @@ use http::StatusCode;
 use tokio::time::{Instant, sleep};
 
 use super::forge::{ExistingPullRequest, Fault, Forge, Proposal};
-use super::result::{NotOpened, Opened, Pushed, Unopened};
+use super::result::{NotOpened, OpenFailure, OpenPullRequest, PushedResult};
 use super::texts;
 use crate::backoff::Backoff;
 
@@ -28,12 +28,12 @@ pub(super) struct Opening<'a, F> {
     pub(super) host: &'a str,
     /// Where the repository is on the host.
     pub(super) path: String,
-    pub(super) pushed: &'a Pushed<'a>,
+    pub(super) pushed: &'a PushedResult<'a>,
     pub(super) deadline: Instant,
 }
 
 impl<F: Forge> Opening<'_, F> {
-    pub(super) async fn open(&self) -> Result<Opened, NotOpened> {
+    pub(super) async fn open(&self) -> Result<OpenPullRequest, NotOpened> {
         let draft = self.pushed.spec.profile.git_ops.draft;
         let mut notes = Vec::new();
         let mut known = self.patiently(async || self.upsert(draft).await).await;
@@ -53,7 +53,7 @@ impl<F: Forge> Opening<'_, F> {
             url = url.as_str(),
             "a pull request is open"
         );
-        Ok(Opened { url, notes })
+        Ok(OpenPullRequest { url, notes })
     }
 
     /// The one that is open, as it should be; else a new one.
@@ -90,7 +90,7 @@ impl<F: Forge> Opening<'_, F> {
         Some(format!("the pull request has no labels: {why}"))
     }
 
-    /// Why nobody was asked to review, if somebody should have been. The pull request stands
+    /// Why no review was requested, if one should have been. The pull request stands
     /// without it.
     async fn request_reviews(&self, known: &ExistingPullRequest) -> Option<String> {
         let reviewers = &self.pushed.spec.profile.git_ops.reviewers;
@@ -152,6 +152,6 @@ impl<F: Forge> Opening<'_, F> {
             }
             Fault::Refused(status, why) => format!("{name} answered {status}: {why}"),
         };
-        NotOpened::At(Unopened::Refused(why))
+        NotOpened::At(OpenFailure::Refused(why))
     }
 }

@@ -6,7 +6,7 @@ use awo_domain::pull_request::PullRequestUrl;
 use crate::repository::Base;
 
 /// A result that is on the origin.
-pub(crate) struct Pushed<'a> {
+pub(crate) struct PushedResult<'a> {
     pub(crate) spec: &'a RunSpec,
     pub(crate) base: &'a Base,
     pub(crate) commit: &'a str,
@@ -19,7 +19,7 @@ pub(crate) struct Pushed<'a> {
 
 /// A pull request that is there.
 #[derive(Debug, Clone)]
-pub(crate) struct Opened {
+pub(crate) struct OpenPullRequest {
     pub(crate) url: PullRequestUrl,
     /// What the profile asks for and was not done, and why.
     pub(crate) notes: Vec<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Opened {
 
 /// Why there is none.
 #[derive(Debug, Clone)]
-pub(crate) enum Unopened {
+pub(crate) enum OpenFailure {
     /// Nobody can: there is no forge, or no token for it.
     NotPossible(String),
     /// It was tried, and the forge did not do it.
@@ -37,13 +37,13 @@ pub(crate) enum Unopened {
 /// Why one forge has opened none.
 #[derive(Debug, Clone)]
 pub(super) enum NotOpened {
-    At(Unopened),
+    At(OpenFailure),
     /// The host is not this forge's; another one may serve it.
     OtherForge(String),
 }
 
-impl From<Unopened> for NotOpened {
-    fn from(unopened: Unopened) -> NotOpened {
+impl From<OpenFailure> for NotOpened {
+    fn from(unopened: OpenFailure) -> NotOpened {
         NotOpened::At(unopened)
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use awo_domain::TaskPrompt;
 
-use super::result::Pushed;
+use super::result::PushedResult;
 
 /// Longest title, in characters; every forge takes 255.
 const MAX_TITLE: usize = 200;
@@ -28,20 +28,20 @@ pub(super) fn title(task_prompt: &TaskPrompt) -> String {
     }
 }
 
-/// What was asked and what was done, for whoever reviews it.
-pub(super) fn body(pushed: &Pushed<'_>) -> String {
+/// The request and the result, for reviewers.
+pub(super) fn body(pushed: &PushedResult<'_>) -> String {
     let spec = pushed.spec;
     let tries = match pushed.iterations {
         1 => "1 iteration".to_owned(),
         many => format!("{many} iterations"),
     };
-    let said = if pushed.verified {
+    let reported = if pushed.verified {
         "They passed the verification of their run"
     } else {
         "They are **unverified**: no check of the plan ran a command that passed"
     };
     let mut text = format!(
-        "An agent made these changes. {said}; review them before you merge.\n\n- Run `{}` of work order `{}`, {tries}\n- Commit {}\n\n\
+        "An agent made these changes. {reported}; review them before you merge.\n\n- Run `{}` of work order `{}`, {tries}\n- Commit {}\n\n\
 ",
         spec.run_id, spec.work_order_id, pushed.commit
     );

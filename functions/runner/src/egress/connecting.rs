@@ -15,7 +15,7 @@ const ADDRESS_TIMEOUT: Duration = Duration::from_secs(5);
 /// may lead elsewhere a moment later.
 ///
 /// # Errors
-/// A sentence for whoever wrote the command.
+/// A sentence for the author of the command.
 pub(super) async fn connect(host: &str, port: u16) -> Result<TcpStream, String> {
     let connected = timeout(CONNECT_TIMEOUT, async {
         let addresses = lookup_host((host, port)).await;

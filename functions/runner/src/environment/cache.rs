@@ -1,7 +1,7 @@
 //! Caches: folders that a setup fills and the next one finds, by environment and by the lock files of
 //! the commit that a run begins with.
 //!
-//! They lie where the workspaces of an organization are kept, so no other organization has them. An
+//! They lie beside the workspace archives of an organization, so no other organization has them. An
 //! entry is one folder. It is written once, by a setup that succeeded, before the agent begins and
 //! after all values are taken out; an entry that is there is not written again. It is unpacked into a
 //! folder of its own and then moved to where nothing stands: what is in it decides nothing beside
@@ -188,11 +188,11 @@ impl Cache {
         Ok(true)
     }
 
-    /// Keeps each folder of which there is no entry yet. What cannot be kept is not.
+    /// Stores each folder without an entry. A folder that cannot be stored is skipped.
     pub(crate) async fn keep(&self, key: &CacheKey, paths: &[String], places: Places<'_>) {
         for path in paths {
             if let Err(why) = self.keep_one(key, path, places).await {
-                tracing::warn!(event = "cache_not_kept", path, %why, "a cache is not kept");
+                tracing::warn!(event = "cache_not_kept", path, %why, "a cache is not stored");
             }
         }
         if let Err(why) = remove_surplus(&self.root, SystemTime::now(), MAX_BYTES) {
@@ -212,10 +212,10 @@ impl Cache {
         let packed = self.archiver.pack(&dir, &draft, MAX_ENTRY_BYTES);
         let packed = timeout(LIMIT, packed).await;
         let packed = packed.unwrap_or_else(|_| Err(io::Error::other("it took too long")));
-        let kept = packed.and_then(|bytes| fs::rename(&draft, &entry).map(|()| bytes));
-        match kept {
+        let stored = packed.and_then(|bytes| fs::rename(&draft, &entry).map(|()| bytes));
+        match stored {
             Ok(bytes) => {
-                tracing::info!(event = "cache_kept", path, bytes, "a cache is kept");
+                tracing::info!(event = "cache_kept", path, bytes, "a cache is stored");
                 Ok(())
             }
             Err(why) => {

@@ -3,7 +3,7 @@
 //! file is written anew and takes the place of the old one, so that a hard link to another one does not
 //! reach it.
 //!
-//! A value is found where it stands as it is. One that a process has encoded is not: whoever has a
+//! A value is found where it stands as it is. One that a process has encoded is not: a process with a
 //! secret in a phase can write it down in a way that nobody else reads.
 
 use std::fs::{self, File, OpenOptions, Permissions};

@@ -14,7 +14,7 @@ use crate::agent_user::AgentUser;
 use crate::contained_process::ContainedProcesses;
 use crate::registries::Registries;
 use crate::shell::Script;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 /// A checkout, and what sets it up.
 pub(crate) struct Setup<'a> {
@@ -39,11 +39,11 @@ pub(crate) enum NotSetUp {
     Failed(String),
     /// There was no time left.
     OutOfTime,
-    Stopped(Stopped),
+    Stopped(StopOutcome),
 }
 
-impl From<Stopped> for NotSetUp {
-    fn from(stopped: Stopped) -> NotSetUp {
+impl From<StopOutcome> for NotSetUp {
+    fn from(stopped: StopOutcome) -> NotSetUp {
         NotSetUp::Stopped(stopped)
     }
 }

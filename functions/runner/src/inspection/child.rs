@@ -38,7 +38,7 @@ fn inspect(mut args: impl Iterator<Item = OsString>) -> io::Result<()> {
     let request = fs::read(args.next().ok_or_else(usage)?)?;
     let request: Request = serde_json::from_slice(&request).map_err(io::Error::other)?;
     let folder = Folder {
-        // Whoever may stand in it may not see the folders above it.
+        // A user that may enter it may not see the folders above it.
         dir: PathBuf::from("."),
         files: request.files,
         all: OnceCell::new(),
@@ -53,7 +53,7 @@ fn inspect(mut args: impl Iterator<Item = OsString>) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder that is looked at.
+/// The folder that is inspected.
 struct Folder {
     dir: PathBuf,
     files: Files,

@@ -17,10 +17,10 @@ use awo_domain::verification::{Check, Status};
 use awo_supervisor::Limits;
 use tokio::time::Instant;
 
-use crate::contained_process::{AtTimeout, ContainedProcesses, End, Finished, Job};
+use crate::contained_process::{AtTimeout, ContainedProcesses, End, FinishedCommand, Job};
 use crate::layout::write_anew;
 use crate::plan::{FrozenPlan, PLAN_FILE};
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 pub use child::main;
 pub(crate) use protocol::{Answer, Bytes, Files, Paths, Request, Task};
@@ -31,12 +31,12 @@ pub(crate) const MEMORY_MB: u64 = 512;
 const PLAN_LIMIT: Duration = Duration::from_secs(30);
 /// Most bytes of all answers of one process.
 const MAX_ANSWERS_BYTES: usize = 16 * 1_024 * 1_024;
-/// What Rust programs say who are refused memory.
+/// The message of Rust programs that are refused memory.
 const OUT_OF_MEMORY: &str = "memory allocation of";
 /// Where mimalloc is the allocator (in `awo`, which calls the service's crates), it reserves a gibibyte before `main`. Reserved
 /// as writable it would count, and nothing could be allocated under the limit.
 const RESERVED_ONLY: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
-/// This program, whoever may look at the folder in which it lies.
+/// This program, whatever the permissions of its folder.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 /// The word by which it knows what it is for.
 pub(crate) const COMMAND: &str = "inspect";
@@ -83,7 +83,7 @@ impl Fault {
 /// Where inspections happen.
 pub(crate) struct Inspector<'a> {
     pub(crate) processes: &'a ContainedProcesses,
-    /// What is looked at.
+    /// The folder that is inspected.
     pub(crate) dir: &'a Path,
     pub(crate) home: &'a Path,
     pub(crate) tmp: &'a Path,
@@ -103,7 +103,7 @@ impl Inspector<'_> {
         files: Files,
         tasks: Vec<Task>,
         deadline: Instant,
-    ) -> Result<Vec<Result<Answer, Fault>>, Stopped> {
+    ) -> Result<Vec<Result<Answer, Fault>>, StopOutcome> {
         let count = tasks.len();
         let mut request = Request { files, tasks };
         let mut answers = Vec::with_capacity(count);
@@ -132,7 +132,7 @@ impl Inspector<'_> {
         files: Files,
         task: Task,
         deadline: Instant,
-    ) -> Result<Result<Answer, Fault>, Stopped> {
+    ) -> Result<Result<Answer, Fault>, StopOutcome> {
         let answers = self.inspect(files, vec![task], deadline).await?;
         let answer = answers.into_iter().next();
         Ok(answer.unwrap_or(Err(Fault::NotBegun)))
@@ -145,7 +145,7 @@ impl Inspector<'_> {
     pub(crate) async fn plan(
         &self,
         limit: Duration,
-    ) -> Result<Result<FrozenPlan, String>, Stopped> {
+    ) -> Result<Result<FrozenPlan, String>, StopOutcome> {
         let deadline = Instant::now() + limit.min(PLAN_LIMIT);
         let answer = self.one(Files::default(), Task::Plan, deadline).await?;
         Ok(match answer {
@@ -160,7 +160,7 @@ impl Inspector<'_> {
         &self,
         request: &Request,
         limit: Duration,
-    ) -> Result<(Vec<Answer>, Option<Fault>), Stopped> {
+    ) -> Result<(Vec<Answer>, Option<Fault>), StopOutcome> {
         let broken = |why: String| Ok((Vec::new(), Some(Fault::Broken(why))));
         let written = serde_json::to_vec(request).map_err(io::Error::other);
         if let Err(why) = written.and_then(|bytes| write_anew(&self.request, &bytes)) {
@@ -200,7 +200,7 @@ impl Inspector<'_> {
         Ok((answers, fault))
     }
 
-    fn fault(&self, finished: &Finished) -> Fault {
+    fn fault(&self, finished: &FinishedCommand) -> Fault {
         let output = finished.output.text();
         match &finished.end {
             End::TimedOut => Fault::TimedOut,

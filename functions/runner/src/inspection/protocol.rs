@@ -20,16 +20,16 @@ pub(crate) struct Request {
     pub(crate) tasks: Vec<Task>,
 }
 
-/// Which files tasks look at.
+/// The files that tasks read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Files {
-    /// What [`Task::LargeFiles`] and [`Task::Leftovers`] look at; all where absent.
+    /// The files that [`Task::LargeFiles`] and [`Task::Leftovers`] read; all where absent.
     pub(crate) changed: Option<Paths>,
     /// The only files in which [`Task::Forbidden`] finds something, where there is a limit.
     pub(crate) only: Option<Paths>,
 }
 
-/// What is to be looked at; each but the first two answers with a check, unless it says otherwise.
+/// A task of inspection; each but the first two answers with a check, unless it states otherwise.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Task {
     /// The plan of the folder; answers [`Answer::Plan`].
@@ -66,7 +66,7 @@ pub(crate) enum Answer {
     /// By their numbers.
     Matching(Vec<usize>),
     Check(Check),
-    /// What the report says, or why it cannot be relied on.
+    /// The report's findings, or why it cannot be relied on.
     Findings(Result<Findings, String>),
     /// What does not hold.
     Faults(Vec<String>),

@@ -98,7 +98,7 @@ fn compute_is_covered_for_as_long_as_the_charge_stays_within_the_credits() {
 fn what_an_agent_says_counts_until_something_was_counted() {
     let mut meter = meter(100);
     meter.begin(&[], Some(50));
-    meter.tell(vec![counts(60, 0).unwrap().of("free")], at());
+    meter.report(vec![counts(60, 0).unwrap().of("free")], at());
     assert!(meter.used_up().unwrap().contains("60 tokens"));
     let call = meter.take_on("free", 4, at()).unwrap();
     meter.done(&call, counts(10, 0), at());

@@ -49,7 +49,7 @@ impl FrozenPlan {
     /// The plan that stands in `dir`, or else what its manifests suggest.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with `verify.yaml` and where.
+    /// A sentence that names the fault of `verify.yaml` and its place.
     pub(crate) fn of(dir: &Path) -> Result<FrozenPlan, String> {
         match safe_files::read(&dir.join(PLAN_FILE), MAX_PLAN_BYTES) {
             Ok(bytes) => Ok(FrozenPlan {

@@ -15,7 +15,7 @@ pub(super) const MANIFESTS: [&str; 4] = [
     "setup.cfg",
 ];
 
-/// Where a project says what it needs.
+/// Files in which a project declares its dependencies.
 const DEMANDS: [&str; 9] = [
     "pyproject.toml",
     "requirements.txt",

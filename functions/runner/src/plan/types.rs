@@ -113,7 +113,7 @@ impl Blackbox {
     }
 }
 
-/// What is expected of a command. `contains` and `matches` look at all output, `equalsFile` and
+/// What is expected of a command. `contains` and `matches` apply to all output, `equalsFile` and
 /// `jsonSchema` at standard output alone.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]

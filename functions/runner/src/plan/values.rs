@@ -115,7 +115,7 @@ impl Pattern {
         &self.0
     }
 
-    /// The pattern, compiled; it is not kept so, since a plan may have many.
+    /// The pattern, compiled; the compiled form is not stored, since a plan may have many.
     pub(crate) fn compile(&self) -> Result<Regex, regex::Error> {
         RegexBuilder::new(&self.0)
             .multi_line(true)

@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 
 /// Why a provider did not answer.
 #[derive(Debug)]
-pub(super) enum Unanswered {
+pub(super) enum NoAnswer {
     /// It could not be reached: a sentence without addresses and keys.
     Outage(String),
     /// It was not asked.

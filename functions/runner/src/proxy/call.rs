@@ -15,14 +15,14 @@ use hyper::body::Incoming;
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
-use super::answer::{Answer, Next, Unanswered};
+use super::answer::{Answer, Next, NoAnswer};
 use super::bedrock::{Invocation, translated};
 use super::outage::Outage;
 use super::refusal::Refusal;
-use super::request::{Checked, Route, checked};
+use super::request::{CountableCall, Route, checked};
 use super::upstream::Outgoing;
-use super::{Shared, now};
-use crate::loopback::Piped;
+use super::{CallState, now};
+use crate::loopback::PipedBody;
 
 /// Largest request, in bytes; no provider takes a larger one.
 const MAX_REQUEST_BYTES: usize = 32 * 1_048_576;
@@ -39,17 +39,17 @@ const HEADERS: [&str; 6] = [
 ];
 
 /// A body in pieces.
-pub(super) type Pieces = UnsyncBoxBody<Bytes, Cut>;
+pub(super) type Pieces = UnsyncBoxBody<Bytes, BrokenAnswer>;
 
 /// The provider broke off; so does its answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the provider's answer ended early")]
-pub(super) struct Cut;
+pub(super) struct BrokenAnswer;
 
 /// Answers one request.
-pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Pieces> {
+pub(super) async fn answer(shared: Arc<CallState>, request: Request<Incoming>) -> Response<Pieces> {
     let route = Route::of(request.method(), request.uri().path());
-    // Who does not name a provider is told in some words.
+    // A call without a provider gets an answer in Anthropic's format.
     let provider = route.map_or(Provider::Anthropic, |route| route.provider);
     let answered = match admitted(&shared, request.headers(), route) {
         Ok(route) => pass(shared, route, request).await,
@@ -59,7 +59,11 @@ pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> R
 }
 
 /// The caller, and whether it may call.
-fn admitted(shared: &Shared, headers: &HeaderMap, route: Option<Route>) -> Result<Route, Refusal> {
+fn admitted(
+    shared: &CallState,
+    headers: &HeaderMap,
+    route: Option<Route>,
+) -> Result<Route, Refusal> {
     let key = headers
         .get("x-api-key")
         .or_else(|| headers.get(AUTHORIZATION));
@@ -91,7 +95,7 @@ fn admitted(shared: &Shared, headers: &HeaderMap, route: Option<Route>) -> Resul
     Ok(route)
 }
 
-fn at_work(shared: &Shared) -> Result<(), Refusal> {
+fn at_work(shared: &CallState) -> Result<(), Refusal> {
     if *shared.attempt.borrow() > 0 {
         return Ok(());
     }
@@ -100,7 +104,7 @@ fn at_work(shared: &Shared) -> Result<(), Refusal> {
 }
 
 async fn pass(
-    shared: Arc<Shared>,
+    shared: Arc<CallState>,
     route: Route,
     request: Request<Incoming>,
 ) -> Result<Response<Pieces>, Refusal> {
@@ -129,7 +133,7 @@ async fn pass(
         Body::Keyed(body) => Outgoing::Keyed(head.method, target, body),
         Body::Bedrock(call) => Outgoing::Bedrock(call),
     };
-    let (told, telling) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
     let call = Call {
         provider: shared.upstream.answering(route.provider),
         shared,
@@ -137,11 +141,11 @@ async fn pass(
         headers: head.headers,
         _permit: permit,
     };
-    tokio::spawn(call.carry_out(under_way, told));
-    telling.await.map_err(|_| over())?
+    tokio::spawn(call.carry_out(under_way, sender));
+    receiver.await.map_err(|_| over())?
 }
 
-/// What is sent of a call, by who answers it.
+/// The request of a call, by its provider.
 enum Body {
     Keyed(Vec<u8>),
     Bedrock(Invocation),
@@ -149,7 +153,7 @@ enum Body {
 
 /// What is sent of a call that costs nothing.
 fn free(
-    shared: &Shared,
+    shared: &CallState,
     provider: Provider,
     body: Vec<u8>,
     headers: &HeaderMap,
@@ -158,7 +162,7 @@ fn free(
         return Ok(Body::Keyed(body));
     };
     let bad = |why| Refusal::new(StatusCode::BAD_REQUEST, why);
-    let Checked { model, body, .. } = checked(Dialect::Messages, body).map_err(bad)?;
+    let CountableCall { model, body, .. } = checked(Dialect::Messages, body).map_err(bad)?;
     let called = bedrock.model(&model)?;
     let body = translated(&body, &betas(headers)).map_err(bad)?;
     Invocation::count(&called, &body).map(Body::Bedrock)
@@ -166,14 +170,14 @@ fn free(
 
 /// Admits a call that is paid for.
 fn begin(
-    shared: &Arc<Shared>,
+    shared: &Arc<CallState>,
     provider: Provider,
     dialect: Dialect,
     body: Vec<u8>,
     headers: &HeaderMap,
 ) -> Result<(UnderWay, Body), Refusal> {
     let bad = |why| Refusal::new(StatusCode::BAD_REQUEST, why);
-    let Checked {
+    let CountableCall {
         model,
         streams,
         body,
@@ -197,9 +201,9 @@ fn betas(headers: &HeaderMap) -> String {
 }
 
 /// A call that is paid for, from its admission to its count. However it ends, it is counted as far
-/// as the provider has said what it used.
+/// as the provider has reported its usage.
 struct UnderWay {
-    shared: Arc<Shared>,
+    shared: Arc<CallState>,
     call: PricedUsage,
     dialect: Dialect,
     counter: Option<Counter>,
@@ -207,7 +211,7 @@ struct UnderWay {
 
 impl UnderWay {
     fn begin(
-        shared: &Arc<Shared>,
+        shared: &Arc<CallState>,
         dialect: Dialect,
         model: &str,
         bytes: usize,
@@ -247,7 +251,7 @@ impl Drop for UnderWay {
 }
 
 struct Call {
-    shared: Arc<Shared>,
+    shared: Arc<CallState>,
     /// The provider that answers.
     provider: Provider,
     outgoing: Outgoing,
@@ -255,51 +259,51 @@ struct Call {
     _permit: OwnedSemaphorePermit,
 }
 
-type Telling = oneshot::Sender<Result<Response<Pieces>, Refusal>>;
+type AnswerSender = oneshot::Sender<Result<Response<Pieces>, Refusal>>;
 
 impl Call {
     /// Talks to the provider to the end of its answer, or until the run has no more time for it.
-    async fn carry_out(self, under_way: Option<UnderWay>, told: Telling) {
+    async fn carry_out(self, under_way: Option<UnderWay>, sender: AnswerSender) {
         let mut cut = self.shared.cut.subscribe();
         tokio::select! {
-            () = self.converse(under_way, told) => {}
+            () = self.converse(under_way, sender) => {}
             // Nothing of this attempt is waited for any more.
             _ = cut.changed() => {}
         }
     }
 
-    async fn converse(self, mut under_way: Option<UnderWay>, told: Telling) {
+    async fn converse(self, mut under_way: Option<UnderWay>, answer_to: AnswerSender) {
         let Call {
             shared, provider, ..
         } = self;
         let sent = shared.upstream.send(provider, self.outgoing, &self.headers);
-        // Nobody listens any more where sending fails; what is used counts all the same.
+        // The agent has disconnected where sending fails; the usage counts nevertheless.
         let mut answer = match sent.await {
             Ok(answer) => answer,
-            Err(Unanswered::Outage(why)) => {
+            Err(NoAnswer::Outage(why)) => {
                 let what = "could not be reached, or closed the connection";
                 let outage = Outage::of_connection(provider, what);
                 shared.last_call.failed(outage);
-                let _ = told.send(Err(Refusal::new(StatusCode::BAD_GATEWAY, why)));
+                let _ = answer_to.send(Err(Refusal::new(StatusCode::BAD_GATEWAY, why)));
                 return;
             }
-            Err(Unanswered::Refused(refusal)) => {
+            Err(NoAnswer::Refused(refusal)) => {
                 shared.last_call.answered();
-                let _ = told.send(Err(refusal));
+                let _ = answer_to.send(Err(refusal));
                 return;
             }
         };
         let outage = answer.outage(provider);
         if let Some(refusal) = not_passed_on(answer.status, provider) {
             shared.last_call.answered();
-            let _ = told.send(Err(refusal));
+            let _ = answer_to.send(Err(refusal));
             return;
         }
         if let (Some(under_way), true) = (under_way.as_mut(), answer.status.is_success()) {
             under_way.answered(&answer);
         }
         let (sender, pieces) = mpsc::channel(MAX_WAITING_PIECES);
-        let _ = told.send(Ok(begun(&answer, pieces)));
+        let _ = answer_to.send(Ok(begun(&answer, pieces)));
         let (failed, is_cut) = loop {
             match answer.next().await {
                 Next::Piece(piece) => {
@@ -319,7 +323,7 @@ impl Call {
             None => shared.last_call.answered(),
         }
         if is_cut {
-            let _ = sender.send(Err(Cut)).await;
+            let _ = sender.send(Err(BrokenAnswer)).await;
         }
     }
 }
@@ -347,7 +351,7 @@ fn not_passed_on(status: StatusCode, provider: Provider) -> Option<Refusal> {
 }
 
 fn begun(answer: &Answer, pieces: mpsc::Receiver<Piece>) -> Response<Pieces> {
-    let mut begun = Response::new(Piped::new(pieces).boxed_unsync());
+    let mut begun = Response::new(PipedBody::new(pieces).boxed_unsync());
     *begun.status_mut() = answer.status;
     for name in HEADERS {
         if let Some(value) = answer.headers.get(name) {
@@ -358,4 +362,4 @@ fn begun(answer: &Answer, pieces: mpsc::Receiver<Piece>) -> Response<Pieces> {
     begun
 }
 
-type Piece = Result<Bytes, Cut>;
+type Piece = Result<Bytes, BrokenAnswer>;

@@ -66,7 +66,7 @@ pub(super) struct Extras {
     /// Chat completions': `audio` has prices of its own.
     #[serde(default)]
     modalities: Option<Vec<String>>,
-    /// Responses': a prompt that is stored at the provider may bring tools that nobody sees here.
+    /// Responses': a prompt that is stored at the provider may bring tools that are not visible here.
     #[serde(default)]
     prompt: Option<Value>,
 }
@@ -78,7 +78,7 @@ struct Tool {
 }
 
 impl Extras {
-    /// Says whether all that the call costs is counted.
+    /// Checks that all costs of the call are counted.
     ///
     /// # Errors
     /// A sentence for the agent that names the field.

@@ -36,10 +36,10 @@ pub(crate) use upstream::ModelAccess;
 
 /// Most calls at once; others wait.
 const MAX_CALLS: usize = 8;
-/// How long calls may take that were told to end.
+/// How long calls may take that were asked to end.
 const CUT_LIMIT: Duration = Duration::from_secs(1);
 
-/// What agents are told of the proxy.
+/// The agents' variables for the proxy.
 #[derive(Clone)]
 pub(crate) struct ProxyAddress {
     /// `http://127.0.0.1:…`, without a slash at its end.
@@ -54,13 +54,13 @@ pub(crate) struct ProxyAddress {
 
 /// The proxy, open or shut.
 pub(crate) struct Proxy {
-    shared: Arc<Shared>,
+    shared: Arc<CallState>,
     proxy_address: ProxyAddress,
     accepting: AbortHandle,
 }
 
 /// What calls share.
-struct Shared {
+struct CallState {
     key: String,
     upstream: Upstream,
     meter: SharedMeter,
@@ -75,14 +75,14 @@ struct Shared {
     last_call: LastCall,
 }
 
-impl Shared {
+impl CallState {
     fn meter(&self) -> MutexGuard<'_, Meter> {
         self.meter.lock()
     }
 }
 
 impl Proxy {
-    /// Opens a server that lets nobody through yet.
+    /// Opens a server that admits no call yet.
     ///
     /// # Errors
     /// A sentence for the operator.
@@ -96,7 +96,7 @@ impl Proxy {
             providers: upstream.providers(),
             has_bedrock: upstream.bedrock(Provider::Anthropic).is_some(),
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(CallState {
             key,
             upstream,
             meter,
@@ -139,7 +139,7 @@ impl Proxy {
         self.shared.meter().usd_left(&priced_as, now())
     }
 
-    /// Lets nobody through any more. The agent is dead; providers have `limit` to say what its
+    /// Admits no call any more. The agent is dead; providers have `limit` to report what its
     /// last calls have used.
     pub(crate) async fn shut(&self, limit: Duration) {
         // New calls see that at once; those under way go on until the limit.

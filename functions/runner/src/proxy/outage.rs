@@ -1,5 +1,5 @@
-//! Failures of a provider that are nobody's fault: 429, 5xx, and connections that could not be made
-//! or broke off. The last call of an attempt says whether one ended it.
+//! Failures of a provider that no client causes: 429, 5xx, and connections that could not be made
+//! or broke off. The last call of an attempt decides whether one ended it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};

@@ -92,7 +92,7 @@ impl Route {
 /// What decides what a call costs. A field that stands twice is a fault: the provider might read
 /// the other one.
 #[derive(Debug, Deserialize)]
-struct Deciding {
+struct PricedFields {
     model: String,
     #[serde(default)]
     stream: Option<bool>,
@@ -115,11 +115,11 @@ struct StreamOptions {
 
 /// A call whose cost can be counted.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct CountableCall {
     pub(super) model: String,
     pub(super) streams: bool,
-    /// As it is passed on: word for word, but a stream of chat completions is made to say what it
-    /// used.
+    /// As it is passed on: word for word, but a stream of chat completions is made to report its
+    /// usage.
     pub(super) body: Vec<u8>,
 }
 
@@ -127,13 +127,13 @@ pub(super) struct Checked {
 ///
 /// # Errors
 /// A sentence for the agent.
-pub(super) fn checked(dialect: Dialect, mut body: Vec<u8>) -> Result<Checked, String> {
+pub(super) fn checked(dialect: Dialect, mut body: Vec<u8>) -> Result<CountableCall, String> {
     // An array would do as well where a structure is read.
     if !body.trim_ascii_start().starts_with(b"{") {
         return Err("the body is not valid: it must be a JSON object".to_owned());
     }
     let invalid = |why| format!("the body is not valid: {why}");
-    let deciding: Deciding = serde_json::from_slice(&body).map_err(invalid)?;
+    let deciding: PricedFields = serde_json::from_slice(&body).map_err(invalid)?;
     let extras: Extras = serde_json::from_slice(&body).map_err(invalid)?;
     let model = deciding.model;
     let is_name = (1..=MAX_MODEL_NAME).contains(&model.len());
@@ -155,7 +155,7 @@ pub(super) fn checked(dialect: Dialect, mut body: Vec<u8>) -> Result<Checked, St
             None => tell_usage(&mut body),
         }
     }
-    Ok(Checked {
+    Ok(CountableCall {
         model,
         streams,
         body,
@@ -221,10 +221,10 @@ mod tests {
         };
         let stream = r#" {"z":1.10,"model":"m","stream":true}"#;
         assert_eq!(body(Dialect::Messages, stream), stream);
-        let told =
+        let reported =
             r#" {"stream_options":{"include_usage":true},"z":1.10,"model":"m","stream":true}"#;
-        assert_eq!(body(Dialect::Chat, stream), told);
-        assert_eq!(body(Dialect::Chat, told), told);
+        assert_eq!(body(Dialect::Chat, stream), reported);
+        assert_eq!(body(Dialect::Chat, reported), reported);
         for options in ["null", "{}", r#"{"include_usage":false}"#] {
             let silent = format!(r#"{{"model":"m","stream":true,"stream_options":{options}}}"#);
             let refused = checked(Dialect::Chat, silent.into_bytes());

@@ -8,14 +8,14 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use reqwest::Client;
 
-use super::answer::{Answer, Unanswered};
+use super::answer::{Answer, NoAnswer};
 use super::bedrock::{Bedrock, CredentialIssuer, Invocation};
 use super::refusal::Refusal;
 use crate::http_client;
 
 /// For a connection to a provider.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest silence of a provider; models think for minutes before they say the first word.
+/// Longest silence of a provider; models think for minutes before their first token.
 const SILENCE: Duration = Duration::from_secs(600);
 /// What of a request a provider gets to see.
 const HEADERS: [&str; 6] = [
@@ -59,7 +59,7 @@ impl BaseUrls {
 pub(crate) struct ModelAccess {
     pub(crate) keys: Vec<ModelKey>,
     pub(crate) endpoints: Vec<ModelEndpoint>,
-    /// Bedrock, where it answers Messages, and who issues credentials for it.
+    /// Bedrock, where it answers Messages, and the issuer of its credentials.
     pub(crate) bedrock: Option<(BedrockAccess, CredentialIssuer)>,
 }
 
@@ -147,26 +147,23 @@ impl Upstream {
     /// Sends a call in the organization's name.
     ///
     /// # Errors
-    /// What kept it from being answered.
+    /// Why it was not answered.
     pub(super) async fn send(
         &self,
         provider: Provider,
         call: Outgoing,
         headers: &HeaderMap,
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<Answer, NoAnswer> {
         match (call, &self.bedrock) {
             (Outgoing::Keyed(method, target, body), _) => {
                 let call = (method, target.as_str());
                 let sent = self.send_with_key(provider, call, headers, body).await;
-                sent.map(Answer::of).map_err(Unanswered::Outage)
+                sent.map(Answer::of).map_err(NoAnswer::Outage)
             }
             (Outgoing::Bedrock(call), Some(bedrock)) => bedrock.send(&call, headers).await,
             (Outgoing::Bedrock(_), None) => {
                 let why = "this run does not call bedrock";
-                Err(Unanswered::Refused(Refusal::new(
-                    StatusCode::NOT_FOUND,
-                    why,
-                )))
+                Err(NoAnswer::Refused(Refusal::new(StatusCode::NOT_FOUND, why)))
             }
         }
     }

@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::access::Upstream;
 use super::pages;
-use crate::loopback::Piped;
+use crate::loopback::PipedBody;
 
 /// Most requests at once; others wait.
 const MAX_REQUESTS: usize = 32;
@@ -43,7 +43,7 @@ pub(super) struct Serving {
 }
 
 /// A request whose caller has shown the key.
-struct Admitted {
+struct AdmittedRequest {
     /// Path and query, without the key.
     target: String,
     /// Where the registry's origin is for this caller.
@@ -65,7 +65,7 @@ impl Serving {
             .uri
             .path_and_query()
             .map_or("/", |target| target.as_str());
-        let Some(Admitted { target, local }) = self.admitted(target, &head.headers) else {
+        let Some(AdmittedRequest { target, local }) = self.admitted(target, &head.headers) else {
             let mut refusal = refusal(
                 StatusCode::UNAUTHORIZED,
                 "this is for the run's own commands",
@@ -109,11 +109,11 @@ impl Serving {
 
     /// The target without the key, if the caller shows it: as the first part of the path, as a bearer
     /// token, or as a password.
-    fn admitted(&self, target: &str, headers: &HeaderMap) -> Option<Admitted> {
+    fn admitted(&self, target: &str, headers: &HeaderMap) -> Option<AdmittedRequest> {
         let is_key = |shown: &[u8]| bool::from(shown.ct_eq(self.key.as_bytes()));
         let (first, rest) = target.get(1..)?.split_once('/').unwrap_or_default();
         if is_key(first.as_bytes()) {
-            return Some(Admitted {
+            return Some(AdmittedRequest {
                 target: format!("/{rest}"),
                 local: format!("{}/{}", self.upstream.local(), self.key),
             });
@@ -128,7 +128,7 @@ impl Serving {
             }
             _ => false,
         };
-        is_shown.then(|| Admitted {
+        is_shown.then(|| AdmittedRequest {
             target: target.to_owned(),
             local: self.upstream.local().to_owned(),
         })
@@ -227,5 +227,5 @@ fn piped(
             }
         }
     });
-    Piped::new(pieces).boxed_unsync()
+    PipedBody::new(pieces).boxed_unsync()
 }

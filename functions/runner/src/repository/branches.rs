@@ -36,9 +36,9 @@ impl Repository {
             fetch.remote = true;
             fetch.limit = Some(limit);
             self.git.call(fetch).await.map_err(|why| match why {
-                GitError::Failed(said) => GitError::Failed(format!(
+                GitError::Failed(reported) => GitError::Failed(format!(
                     "the commit {start}, with which the run begins, is not on the branch and \
-                     cannot be fetched: {said}"
+                     cannot be fetched: {reported}"
                 )),
                 other => other,
             })?;

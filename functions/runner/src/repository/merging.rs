@@ -16,7 +16,7 @@ use crate::safe_files;
 
 /// What is merged into, as conflict markers name it.
 const OURS: &str = "awo/parent";
-/// Largest file that is looked through for conflict markers; git sees larger ones as binary, in
+/// Largest file that is searched for conflict markers; git sees larger ones as binary, in
 /// which there are none.
 const MAX_MARKED_BYTES: u64 = 512 * 1_024 * 1_024;
 
@@ -40,8 +40,8 @@ pub(crate) struct Conflict {
     label: String,
     /// The files, each once.
     pub(crate) files: Vec<PathBuf>,
-    /// What git says of each, a line.
-    pub(crate) said: Vec<String>,
+    /// Git's message about each, a line.
+    pub(crate) messages: Vec<String>,
 }
 
 impl Repository {
@@ -58,7 +58,7 @@ impl Repository {
             return Ok(Merge::Nothing);
         }
         self.point(&format!("refs/{OURS}"), ours).await?;
-        // Our diffs look for no renames, and some versions of git would merge as they are told to
+        // Our diffs detect no renames, and some versions of git would merge as they are configured to
         // diff.
         let args = ["-c", "merge.renames=true", "merge-tree", "--write-tree"];
         let rest = ["-z", "--name-only", "--messages", OURS, label];
@@ -76,8 +76,8 @@ impl Repository {
         let args = ["commit-tree", &conflict.tree, "-p", ours, "-p", &theirs];
         let mut call = self.here(Call::new(args.into_iter().chain(["-F", "-"])));
         call.input = Some(message.as_bytes().to_vec());
-        let said = self.git.call(call).await?;
-        let hash = String::from_utf8_lossy(&said).trim().to_owned();
+        let reported = self.git.call(call).await?;
+        let hash = String::from_utf8_lossy(&reported).trim().to_owned();
         let call = Call::new(["update-ref", "--no-deref", "HEAD", &hash]);
         self.git.call(self.here(call)).await?;
         let files_changed = self.changes(ours, &hash).await?.len() as u64;
@@ -90,12 +90,12 @@ impl Repository {
     async fn commit_of(&self, label: &str) -> Result<String, GitError> {
         let name = format!("refs/{label}^{{commit}}");
         let call = Call::new(["rev-parse", "--verify", "--end-of-options", &name]);
-        let said = self.git.call(self.here(call)).await?;
-        Ok(String::from_utf8_lossy(&said).trim().to_owned())
+        let reported = self.git.call(self.here(call)).await?;
+        Ok(String::from_utf8_lossy(&reported).trim().to_owned())
     }
 
     /// Fills the workspace with a commit. Files that git does not know stay, unless they are in the
-    /// way. Nobody may be at work there.
+    /// way. No process may be at work there.
     pub(crate) async fn fill_workspace(&self, commit: &str) -> Result<(), GitError> {
         self.check_workspace()?;
         let (workspace, aside) = (self.workspace.clone(), self.aside.clone());
@@ -122,7 +122,7 @@ impl Repository {
         let Some(mut commit) = committed else {
             return Err(GitError::Failed("git made no merge".to_owned()));
         };
-        // Of a merge git does not say how many there are.
+        // Of a merge git does not report their number.
         commit.files_changed = self.changes(ours, &commit.hash).await?.len() as u64;
         Ok(commit)
     }
@@ -161,20 +161,20 @@ fn read_merge(bytes: &[u8]) -> Option<Conflict> {
         .map(|file| OsString::from_vec(file.to_vec()).into())
         .collect();
     let mut fields = fields.map(String::from_utf8_lossy);
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     while let Some(count) = fields.next().and_then(|count| count.parse::<usize>().ok()) {
         let mut rest = fields.by_ref().skip(count);
         let (Some(kind), Some(text)) = (rest.next(), rest.next()) else {
             break;
         };
         if kind.starts_with("CONFLICT") {
-            said.push(text.trim().to_owned());
+            messages.push(text.trim().to_owned());
         }
     }
     Some(Conflict {
         tree,
         files,
-        said,
+        messages,
         ..Conflict::default()
     })
 }
@@ -187,15 +187,15 @@ mod tests {
 
     #[test]
     fn a_conflict_is_read_with_its_files_and_what_git_says_of_them() {
-        let said = format!(
+        let reported = format!(
             "{TREE}\0a\nb\0c\0\0{}{}",
             "1\0a\nb\0Auto-merging\0Auto-merging a\nb\n\0",
             "2\0c\0d\0CONFLICT (rename/delete)\0CONFLICT (rename/delete): c\n\0",
         );
-        let conflict = read_merge(said.as_bytes()).unwrap();
+        let conflict = read_merge(reported.as_bytes()).unwrap();
         assert_eq!(conflict.tree, TREE);
         assert_eq!(conflict.files, [Path::new("a\nb"), Path::new("c")]);
-        assert_eq!(conflict.said, ["CONFLICT (rename/delete): c"]);
+        assert_eq!(conflict.messages, ["CONFLICT (rename/delete): c"]);
         assert!(read_merge(format!("{TREE}\0").as_bytes()).is_some());
         assert!(read_merge(b"").is_none());
         assert!(read_merge(b"fatal\0").is_none());

@@ -44,7 +44,7 @@ impl Repository {
         }))
     }
 
-    /// Replaces the newest commit by one of the same content, whose message says more.
+    /// Replaces the newest commit by one of the same content, with a longer message.
     pub(crate) async fn annotate(&self, commit: &str, note: &str) -> Result<String, GitError> {
         let tree = self
             .text(&["rev-parse", &format!("{commit}^{{tree}}")])
@@ -122,14 +122,14 @@ impl Repository {
         }
         let mut call = self.here(Call::new(args));
         call.input = Some(message);
-        let said = self.git.call(call).await?;
-        Ok(String::from_utf8_lossy(&said).trim().to_owned())
+        let reported = self.git.call(call).await?;
+        Ok(String::from_utf8_lossy(&reported).trim().to_owned())
     }
 
     async fn text(&self, args: &[&str]) -> Result<String, GitError> {
         let call = Call::new(args.iter().copied());
-        let said = self.git.call(self.here(call)).await?;
-        Ok(String::from_utf8_lossy(&said).trim().to_owned())
+        let reported = self.git.call(self.here(call)).await?;
+        Ok(String::from_utf8_lossy(&reported).trim().to_owned())
     }
 }
 

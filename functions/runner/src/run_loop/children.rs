@@ -13,11 +13,11 @@ use crate::agent::Failure;
 use crate::control_client::{Backoff, CallError};
 use crate::delivery::{self, Delivery};
 use crate::output::last_bytes;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 impl Work<'_> {
     /// What becomes of an iteration whose agent asks for children: the run waits for them, or the
-    /// iteration has failed and the agent is told why.
+    /// iteration has failed and the agent gets the reason.
     pub(super) async fn ask(
         &self,
         tally: &mut Tally,
@@ -36,8 +36,8 @@ impl Work<'_> {
             timed_out: false,
         };
         let verdict = agent_failed(tally, iteration, &failure);
-        for told in &mut tally.feedback {
-            CHILDREN_CHECK.clone_into(&mut told.check);
+        for reported in &mut tally.feedback {
+            CHILDREN_CHECK.clone_into(&mut reported.check);
         }
         Ok(verdict)
     }
@@ -76,7 +76,7 @@ impl Work<'_> {
                 let what = "they begin from the run's branch on the origin, which was not pushed";
                 return Ok(Err(format!("{what}: {why}")));
             }
-            Delivery::Stopped => return Err(Abort::Stopped(Stopped::default())),
+            Delivery::Stopped => return Err(Abort::Stopped(StopOutcome::default())),
         }
         let asked = Children {
             iteration: tally.iterations,
@@ -105,13 +105,13 @@ impl Work<'_> {
     }
 
     /// Asks until there is an answer. Where the request itself is refused, and not the runner, the
-    /// agent is told; a runner that lost its run hears that by its reports.
+    /// agent gets; a runner that lost its run learns it from its reports.
     async fn post(&self, asked: &Children) -> Result<Result<ChildrenAnswer, String>, Abort> {
         let mut backoff = Backoff::new();
         loop {
             let sent = tokio::select! {
                 biased;
-                () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
+                () = self.processes.stopped() => return Err(Abort::Stopped(StopOutcome::default())),
                 () = sleep(self.left()) => return Err(self.out_of_time()),
                 sent = self.reporter.ask_for_children(asked) => sent,
             };
@@ -127,7 +127,7 @@ impl Work<'_> {
             }
             tokio::select! {
                 biased;
-                () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
+                () = self.processes.stopped() => return Err(Abort::Stopped(StopOutcome::default())),
                 () = sleep(backoff.pause()) => {}
             }
         }

@@ -7,18 +7,18 @@ use awo_domain::run::RunErrorCode;
 
 use super::{Abort, Tally, Work, fail};
 use crate::delivery::forges;
-use crate::delivery::result::{Pushed, Unopened};
-use crate::stop::Stopped;
+use crate::delivery::result::{OpenFailure, PushedResult};
+use crate::stop::StopOutcome;
 
 impl Work<'_> {
-    /// Opens the pull request, where the profile wants one of a run that is no part of another, and tells that the result is there.
+    /// Opens the pull request, where the profile wants one of a run that is no part of another, and reports the delivery.
     pub(super) async fn delivered(
         &self,
         tally: &Tally,
         commit: &str,
         branch: &str,
     ) -> Result<Option<PullRequestUrl>, Abort> {
-        let told = |pr_url| RunnerEvent::Delivered {
+        let delivered = |pr_url| RunnerEvent::Delivered {
             branch: branch.to_owned(),
             commit: commit.to_owned(),
             pr_url,
@@ -26,10 +26,10 @@ impl Work<'_> {
         // What a child did that began at its parent's commit is delivered by the parent.
         let by_parent = self.spec.start_commit.is_some();
         if self.spec.profile.git_ops.mode != GitMode::PullRequest || by_parent {
-            self.reporter.event(told(None)).await;
+            self.reporter.event(delivered(None)).await;
             return Ok(None);
         }
-        let pushed = Pushed {
+        let pushed = PushedResult {
             spec: &self.spec,
             base: self.base,
             commit,
@@ -40,22 +40,24 @@ impl Work<'_> {
         };
         let opening = forges::open(self.hosts, &pushed);
         let opened = self.repository.unless_stopped(opening).await;
-        match opened.map_err(|_| Abort::Stopped(Stopped::default()))? {
+        match opened.map_err(|_| Abort::Stopped(StopOutcome::default()))? {
             Ok(opened) => {
-                self.reporter.event(told(Some(opened.url.clone()))).await;
+                self.reporter
+                    .event(delivered(Some(opened.url.clone())))
+                    .await;
                 for note in opened.notes {
                     self.skip_delivery(&note).await;
                 }
                 Ok(Some(opened.url))
             }
-            Err(Unopened::NotPossible(why)) => {
-                self.reporter.event(told(None)).await;
+            Err(OpenFailure::NotPossible(why)) => {
+                self.reporter.event(delivered(None)).await;
                 self.skip_delivery(&format!("no pull request was opened: {why}"))
                     .await;
                 Ok(None)
             }
-            Err(Unopened::Refused(why)) => {
-                self.reporter.event(told(None)).await;
+            Err(OpenFailure::Refused(why)) => {
+                self.reporter.event(delivered(None)).await;
                 let message = format!(
                     "the result is on the origin as {branch}, and its pull request could not be \
                      opened: {why}"

@@ -20,10 +20,10 @@ use crate::output::{last_bytes, printable};
 use crate::prompt;
 use crate::repository::{Commit, Conflict, Merge};
 use crate::resumed;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
-/// How much of a file's name is told, in characters.
-const TOLD_NAME: usize = 200;
+/// Characters of a file's name that are shown.
+const MAX_SHOWN_NAME: usize = 200;
 
 /// What is left to merge.
 #[derive(Default)]
@@ -100,7 +100,7 @@ impl Work<'_> {
         let (label, message) = (resumed::label(child), self.message(child));
         let merge = self.repository.merge(ours, &label, &message);
         merge.await.map_err(|why| match why {
-            GitError::Stopped => Abort::Stopped(Stopped::default()),
+            GitError::Stopped => Abort::Stopped(StopOutcome::default()),
             why => {
                 let message = format!("what the child {child} did cannot be merged: {why}");
                 fail(RunErrorCode::ChildrenFailed, &message)
@@ -122,7 +122,7 @@ impl Work<'_> {
                 Ok(given) => given.map_err(|why| why.to_string()),
                 Err(_) => Err("a thread was lost".to_owned()),
             },
-            Err(GitError::Stopped) => return Err(Abort::Stopped(Stopped::default())),
+            Err(GitError::Stopped) => return Err(Abort::Stopped(StopOutcome::default())),
             Err(why) => Err(why.to_string()),
         };
         filled.map_err(|why| {
@@ -159,7 +159,7 @@ impl Work<'_> {
         verdict
     }
 
-    /// Commits what the agent made of an iteration, which failed if `failure` says so; a verdict, if
+    /// Commits what the agent made of an iteration, which failed if there is a `failure`; a verdict, if
     /// that is where the iteration ends. A conflict stays open until the agent has done its part.
     pub(super) async fn keep(
         &self,
@@ -226,9 +226,9 @@ impl Work<'_> {
             }
             Ok(Err(left)) => Ok(Ok(left
                 .iter()
-                .map(|file| told(&file.to_string_lossy()))
+                .map(|file| shown_name(&file.to_string_lossy()))
                 .collect())),
-            Err(GitError::Stopped) => Err(Abort::Stopped(Stopped::default())),
+            Err(GitError::Stopped) => Err(Abort::Stopped(StopOutcome::default())),
             Err(why) => Ok(Err(format!("the merge could not be committed: {why}"))),
         }
     }
@@ -241,17 +241,19 @@ fn not_committed(reason: String) -> Failure {
     }
 }
 
-/// Names are the words of whoever made the files.
-fn told(name: &str) -> String {
-    printable(name).chars().take(TOLD_NAME).collect()
+/// Names are untrusted text.
+fn shown_name(name: &str) -> String {
+    printable(name).chars().take(MAX_SHOWN_NAME).collect()
 }
 
 fn names(conflict: &Conflict) -> Vec<String> {
     let names = conflict.files.iter().take(MAX_CONFLICT_FILES);
-    names.map(|file| told(&file.to_string_lossy())).collect()
+    names
+        .map(|file| shown_name(&file.to_string_lossy()))
+        .collect()
 }
 
-/// What the agent is told of a conflict.
+/// The agent's description of a conflict.
 fn feedback(child: &WorkOrderId, conflict: &Conflict) -> Feedback {
     let label = resumed::label(child);
     let mut message = format!(
@@ -260,9 +262,9 @@ fn feedback(child: &WorkOrderId, conflict: &Conflict) -> Feedback {
          together and remove the markers; the runner commits the merge. In this repository the \
          child's commit is {label}. In conflict:"
     );
-    for said in conflict.said.iter().take(MAX_CONFLICT_FILES) {
+    for line in conflict.messages.iter().take(MAX_CONFLICT_FILES) {
         // Writing to a string cannot fail.
-        let _ = write!(message, "\n{}", told(said));
+        let _ = write!(message, "\n{}", shown_name(line));
     }
     message.truncate(message.floor_char_boundary(MAX_REASON_BYTES));
     Feedback {

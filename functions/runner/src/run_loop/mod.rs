@@ -39,18 +39,18 @@ use crate::registries::Registries;
 use crate::reporter::Reporter;
 use crate::repository::{Base, Repository};
 use crate::settings::Settings;
-use crate::stop::{StopSignal, Stopped};
+use crate::stop::{StopOutcome, StopSignal};
 use crate::workspace::{self, NoWorkspace};
 use beginning::{begin, caches, meter, start_proxy, surroundings};
 use integration::Integration;
 use outages::Patience;
 
 /// How the loop came to its end.
-pub(crate) enum Halted {
+pub(crate) enum LoopEnd {
     /// The run's own.
     Ended(Outcome),
     /// It was stopped from outside; nothing of what it had started is alive.
-    Stopped(Stopped),
+    Stopped(StopOutcome),
 }
 
 /// What feedback is called that comes of children.
@@ -61,11 +61,11 @@ enum Abort {
     Failed(RunError),
     /// The run ends for now, to wait for its children.
     Waits(Outcome),
-    Stopped(Stopped),
+    Stopped(StopOutcome),
 }
 
-impl From<Stopped> for Abort {
-    fn from(stopped: Stopped) -> Abort {
+impl From<StopOutcome> for Abort {
+    fn from(stopped: StopOutcome) -> Abort {
         Abort::Stopped(stopped)
     }
 }
@@ -74,7 +74,7 @@ fn fail(code: RunErrorCode, message: &str) -> Abort {
     Abort::Failed(RunError::new(code, message))
 }
 
-/// What there is to tell of a run at any moment, also when it is cut short.
+/// The reportable state of a run at any moment, also when it is cut short.
 #[derive(Default)]
 pub(crate) struct Progress {
     layout: Option<Layout>,
@@ -115,7 +115,7 @@ pub(crate) async fn run(
     reporter: &Reporter,
     stop: &StopSignal,
     progress: &mut Progress,
-) -> Halted {
+) -> LoopEnd {
     let Progress { layout, tally } = progress;
     *tally = Tally::of(spec);
     let began = Instant::now();
@@ -140,7 +140,7 @@ pub(crate) async fn run(
             .map_err(|why| match why {
                 NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
                 NoWorkspace::NoChild(why) => fail(RunErrorCode::ChildrenFailed, &why),
-                NoWorkspace::Stopped => Abort::Stopped(Stopped::default()),
+                NoWorkspace::Stopped => Abort::Stopped(StopOutcome::default()),
             })?;
         let meter = meter(spec, began)?;
         let proxy = start_proxy(spec, reporter, &meter).await?;
@@ -171,10 +171,10 @@ pub(crate) async fn run(
     }
     .await;
     match result {
-        Ok(outcome) => Halted::Ended(outcome),
-        Err(Abort::Stopped(stopped)) => Halted::Stopped(stopped),
-        Err(Abort::Waits(outcome)) => Halted::Ended(outcome),
-        Err(Abort::Failed(error)) => Halted::Ended(Outcome::Failed {
+        Ok(outcome) => LoopEnd::Ended(outcome),
+        Err(Abort::Stopped(stopped)) => LoopEnd::Stopped(stopped),
+        Err(Abort::Waits(outcome)) => LoopEnd::Ended(outcome),
+        Err(Abort::Failed(error)) => LoopEnd::Ended(Outcome::Failed {
             code: error.code,
             message: error.message,
             commit: tally.commit.clone(),
@@ -321,14 +321,14 @@ impl Work<'_> {
             let message = format!("{}: correct agent.command", failure.reason);
             return Err(fail(RunErrorCode::AgentFailed, &message));
         }
-        let kept = self.keep(tally, failure).await?;
+        let stored = self.keep(tally, failure).await?;
         if self.left().is_zero() {
             return Err(self.out_of_time());
         }
         if let Some(why) = over_budget {
             return Err(steps::out_of_budget(&why));
         }
-        match kept {
+        match stored {
             Some(verdict) => Ok(verdict),
             None if !children.is_empty() => self.ask(tally, children).await,
             None => self.integrate(tally).await,

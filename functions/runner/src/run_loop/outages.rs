@@ -11,9 +11,9 @@ use super::{Abort, Tally, Work, fail, millis};
 use crate::agent::{Attempt, Program};
 use crate::backoff::Backoff;
 use crate::proxy::{Outage, Proxy};
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
-/// The first wait where a provider does not say; each is twice as long as the one before.
+/// The first wait without a provider's own; each is twice as long as the one before.
 const FIRST_WAIT: Duration = Duration::from_secs(5);
 /// The longest such wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -120,7 +120,7 @@ impl Work<'_> {
         self.meter.lock().pause();
         let slept = tokio::select! {
             () = sleep(wait) => Ok(()),
-            () = self.processes.stopped() => Err(Abort::Stopped(Stopped::default())),
+            () = self.processes.stopped() => Err(Abort::Stopped(StopOutcome::default())),
         };
         self.meter.lock().resume();
         let waited = began.elapsed();

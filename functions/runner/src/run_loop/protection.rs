@@ -11,10 +11,10 @@ use super::{Abort, Tally, Work, fail};
 use crate::git::GitError;
 use crate::output::printable;
 use crate::repository::{Change, Commit};
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 use crate::verify::{Guard, NotPrepared};
 
-/// What the message of a delivered commit says where nothing was verified.
+/// The addition to a delivered commit's message where nothing was verified.
 pub(super) const UNVERIFIED: &str = "Unverified: no check of the plan ran a command that passed.";
 
 impl Work<'_> {
@@ -42,7 +42,7 @@ impl Work<'_> {
         let protected = match guard.protected(&changes).await {
             Ok(protected) => protected,
             Err(NotPrepared::Git(why)) => return Err(not_restored(why)),
-            // Its verification says so, and does not pass.
+            // Its verification reports it, and does not pass.
             Err(NotPrepared::Check(_)) => return Ok(Some(commit)),
         };
         if protected.is_empty() {
@@ -72,7 +72,7 @@ impl Work<'_> {
     }
 }
 
-/// What the agent is told of protected files that were put back, once.
+/// The agent's message about restored protected files, once.
 pub(super) fn restored_feedback(tally: &mut Tally) -> Option<Feedback> {
     let files = std::mem::take(&mut tally.restored);
     (!files.is_empty()).then(|| Feedback {
@@ -85,7 +85,7 @@ pub(super) fn restored_feedback(tally: &mut Tally) -> Option<Feedback> {
     })
 }
 
-/// Names as an event tells them: they are the words of whoever made the files.
+/// Names as an event shows them: they are untrusted text.
 pub(super) fn names<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<String> {
     let name = |change: &Change| {
         let name = printable(&change.path.to_string_lossy()).replace('\n', " ");
@@ -96,7 +96,7 @@ pub(super) fn names<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<String
 
 fn not_restored(why: GitError) -> Abort {
     match why {
-        GitError::Stopped => Abort::Stopped(Stopped::default()),
+        GitError::Stopped => Abort::Stopped(StopOutcome::default()),
         why => {
             let message = format!("protected files could not be restored: {why}");
             fail(RunErrorCode::WorkspaceFailed, &message)

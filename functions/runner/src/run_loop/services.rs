@@ -1,7 +1,7 @@
 //! The services beside the runner: containers of the same task, which share its loopback.
 //!
 //! ECS has waited until they were ready, or had started, before it started the runner. Whether they answer is
-//! found out here, before each setup: a service that has ended would otherwise look like tests that
+//! found out here, before each setup: a service that has ended would otherwise appear as tests that
 //! fail.
 
 use std::net::Ipv4Addr;
@@ -13,9 +13,9 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Abort, Work, fail};
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
-/// How long a service that does not say when it is ready may take until it listens.
+/// How long a service without a health check may take until it listens.
 pub(super) const FIRST_PATIENCE: Duration = Duration::from_secs(60);
 /// How long one that listened before may be away: it may be restarting.
 pub(super) const LATER_PATIENCE: Duration = Duration::from_secs(10);
@@ -33,12 +33,12 @@ impl Work<'_> {
         for service in &environment.services {
             let answered = tokio::select! {
                 answered = answers(service.port, patience) => answered,
-                () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
+                () = self.processes.stopped() => return Err(Abort::Stopped(StopOutcome::default())),
             };
             if let Err(why) = answered {
                 return Err(fail(
                     RunErrorCode::WorkspaceFailed,
-                    &silent(service, &why, patience),
+                    &not_ready(service, &why, patience),
                 ));
             }
         }
@@ -62,7 +62,7 @@ async fn answers(port: u16, patience: Duration) -> Result<(), String> {
     }
 }
 
-fn silent(service: &ServicePort, why: &str, patience: Duration) -> String {
+fn not_ready(service: &ServicePort, why: &str, patience: Duration) -> String {
     let ServicePort { name, image, port } = service;
     format!(
         "the service {name} ({image}) did not answer at 127.0.0.1:{port} within {} s: {why}. Check that it \
@@ -77,7 +77,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     #[tokio::test]
-    async fn a_service_is_waited_for_until_it_listens_and_no_longer_than_said() {
+    async fn a_service_is_waited_for_until_it_listens_and_no_longer_than_its_limit() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         assert_eq!(answers(port, Duration::ZERO).await, Ok(()));
@@ -88,7 +88,7 @@ mod tests {
             image: "postgres:17".to_owned(),
             port,
         };
-        let message = silent(&service, &why, Duration::from_secs(1));
+        let message = not_ready(&service, &why, Duration::from_secs(1));
         for part in ["db (postgres:17)", &format!("127.0.0.1:{port}"), "refused"] {
             assert!(message.contains(part), "{message}");
         }

@@ -1,5 +1,5 @@
 //! The environment's setup: before the agent begins, and again in each clean checkout before it is
-//! verified. Caches are restored before it and kept after it, and what it leaves behind holds no
+//! verified. Caches are restored before it and stored after it, and what it leaves behind holds no
 //! secret that the agent does not have.
 
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::{Abort, Tally, Work, fail, millis};
 use crate::environment::{CacheKey, NotSetUp, Places, Setup, lock_files, scrub_in_background};
 use crate::git::GitError;
 use crate::limits::limits;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 use crate::verify::Subject;
 
 /// The folders of a setup.
@@ -125,7 +125,7 @@ impl Work<'_> {
         }
     }
 
-    /// None where the environment caches nothing, or nothing tells what it would cache.
+    /// None where the environment caches nothing, or has no key for its caches.
     async fn cache_key(&self, environment: &RunEnvironment) -> Result<Option<CacheKey>, Abort> {
         if self.cache.is_none() || environment.caches.is_empty() {
             return Ok(None);
@@ -146,7 +146,7 @@ impl Work<'_> {
 
 fn not_set_up(why: GitError) -> Abort {
     match why {
-        GitError::Stopped => Abort::Stopped(Stopped::default()),
+        GitError::Stopped => Abort::Stopped(StopOutcome::default()),
         why => {
             let message = format!("the workspace could not be set up: {why}");
             fail(RunErrorCode::WorkspaceFailed, &message)

@@ -5,28 +5,28 @@ use std::time::{Duration, SystemTime};
 
 use awo_domain::agent::{AgentRequest, AgentType, Feedback, RequestLimits};
 use awo_domain::control::{MAX_DIFF_BYTES, RunnerEvent, SnapshotDiff};
-use awo_domain::profile::{Iterated, MAX_WINDOW, StrategyType};
+use awo_domain::profile::{IterationOutcome, MAX_WINDOW, StrategyType};
 use awo_domain::run::{RunError, RunErrorCode};
 
 use super::{Abort, Tally, Verdict, Work, fail, millis};
-use crate::agent::{Agents, Attempt, Failure, Left, Program, said};
+use crate::agent::{Agents, Attempt, Failure, Program, Remainder, viewer_text};
 use crate::git::GitError;
 use crate::iteration_log::iteration_log;
 use crate::output::{Tail, last_bytes};
 use crate::prompt;
 use crate::repository::Commit;
 use crate::snapshot::packed;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
-/// Longest reason of an agent's failure that the next iteration is told.
+/// Longest reason of an agent's failure in the next iteration's prompt.
 pub(super) const MAX_REASON_BYTES: usize = 4_096;
 
-/// How long an iteration waits to hear what it goes by. Whoever was not heard for so long has
-/// most likely lost its lease; until it hears of that, it goes by what it knows.
+/// How long an iteration waits for its effective configuration. A runner without an answer for so long has
+/// most likely lost its lease; until it learns that, it uses the configuration that it has.
 const BEGIN_LIMIT: Duration = Duration::from_secs(30);
 
 impl Tally {
-    /// Keeps what the agent said, as far as any strategy may look back; of a driver its words, not
+    /// Stores the agent's output, as far as any strategy may compare it; of a driver its words, not
     /// the records that they stand in.
     pub(super) fn keep_output(&mut self, kind: AgentType, output: Option<&Tail>) {
         if self.outputs.len() == MAX_WINDOW {
@@ -34,17 +34,17 @@ impl Tally {
         }
         let output = output.map(Tail::utf8).unwrap_or_default();
         let lines = output.lines();
-        let said = lines.filter_map(|line| said(kind, line.as_bytes()));
-        self.outputs.push(said.collect::<Vec<_>>().join("\n"));
+        let texts = lines.filter_map(|line| viewer_text(kind, line.as_bytes()));
+        self.outputs.push(texts.collect::<Vec<_>>().join("\n"));
     }
 }
 
 impl Work<'_> {
-    /// Reports the start of an iteration, and takes over what it goes by.
+    /// Reports the start of an iteration, and takes over its effective configuration.
     pub(super) async fn begin(&mut self, iteration: u32) -> Result<(), Abort> {
         let configuration = tokio::select! {
             biased;
-            () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
+            () = self.processes.stopped() => return Err(Abort::Stopped(StopOutcome::default())),
             configuration = self.reporter.begin(iteration, BEGIN_LIMIT) => configuration,
         };
         if let Some(configuration) = configuration {
@@ -54,8 +54,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The iteration that is over, as its strategy looks at it.
-    pub(super) fn iterated(&self, tally: &mut Tally, verdict: &Verdict) -> Iterated {
+    /// The outcome of an iteration, as its strategy evaluates it.
+    pub(super) fn iterated(&self, tally: &mut Tally, verdict: &Verdict) -> IterationOutcome {
         let strategy = &self.spec.profile.loop_strategy;
         let failing = match verdict {
             Verdict::Passed => 0,
@@ -64,7 +64,7 @@ impl Work<'_> {
         let best = tally.best;
         tally.best = Some(best.map_or(failing, |best| best.min(failing)));
         let output = tally.outputs.last();
-        Iterated {
+        IterationOutcome {
             done: tally.iterations,
             passed: matches!(verdict, Verdict::Passed),
             failing,
@@ -75,7 +75,7 @@ impl Work<'_> {
     }
 
     /// What ends a run whose strategy wants no more iterations.
-    pub(super) fn given_up(&self, last: &Iterated, error: RunError) -> Abort {
+    pub(super) fn given_up(&self, last: &IterationOutcome, error: RunError) -> Abort {
         let most = self.spec.profile.max_iterations(self.spec.asked_iterations);
         let strategy = &self.spec.profile.loop_strategy;
         let nothing_new = strategy.kind == StrategyType::Ralph && last.converged;
@@ -127,7 +127,7 @@ impl Work<'_> {
             limits,
             environment: self.environment,
         };
-        let left = Left {
+        let left = Remainder {
             time: limit,
             used: &tally.usage,
         };
@@ -186,14 +186,14 @@ impl Work<'_> {
                 self.report_diff(tally.iterations, commit.hash).await;
                 Ok(Ok(()))
             }
-            Err(GitError::Stopped) => Err(Abort::Stopped(Stopped::default())),
+            Err(GitError::Stopped) => Err(Abort::Stopped(StopOutcome::default())),
             Err(why) => Ok(Err(format!("the changes could not be committed: {why}"))),
         }
     }
 }
 
 impl Work<'_> {
-    /// Reports what the run has changed so far. Nobody but people needs it: without it the run
+    /// Reports what the run has changed so far. Only people need it: without it the run
     /// goes on.
     pub(super) async fn report_diff(&self, iteration: u32, commit: String) {
         let base = &self.base.commit;

@@ -15,7 +15,7 @@ use crate::verify::MissingTool;
 
 /// Longest time of the search for them.
 const PROBE_LIMIT: Duration = Duration::from_secs(20);
-/// How much of the answer is kept.
+/// Bytes of the answer that are stored.
 const KEEP_BYTES: usize = 4_096;
 /// Prints those of its arguments that are no commands.
 const PROBE: &str = "for name; do command -v \"$name\" >/dev/null 2>&1 || echo \"$name\"; done";

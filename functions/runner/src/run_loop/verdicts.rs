@@ -15,7 +15,7 @@ use crate::delivery::{self, Delivery};
 use crate::git::GitError;
 use crate::layout;
 use crate::prompt;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 use crate::verify::{self, Judgement, NotPrepared, Tree, Verification, subject};
 
 /// What the feedback is called that is the base's.
@@ -131,7 +131,7 @@ impl Work<'_> {
         let subject = match made.await {
             Ok(subject) => subject,
             Err(NotPrepared::Git(GitError::Stopped)) => {
-                return Err(Abort::Stopped(Stopped::default()));
+                return Err(Abort::Stopped(StopOutcome::default()));
             }
             Err(NotPrepared::Git(why)) => {
                 let message = format!("the commit could not be checked out to be verified: {why}");
@@ -159,7 +159,7 @@ impl Work<'_> {
             .retrying(profile.verification.retry_flaky);
         let result = verification.run(plugins).await;
         let layout = self.layout.clone();
-        // Nobody waits for it: the next one has a folder of its own.
+        // No step waits for it: the next one has a folder of its own.
         tokio::task::spawn_blocking(move || subject::remove(&layout, number));
         let mut judgement = result?;
         judgement.result = self.environment.masks.all_texts(judgement.result);
@@ -210,7 +210,7 @@ impl Work<'_> {
                 None
             }
             Delivery::Rejected(why) => return Err(fail(RunErrorCode::DeliveryFailed, &why)),
-            Delivery::Stopped => return Err(Abort::Stopped(Stopped::default())),
+            Delivery::Stopped => return Err(Abort::Stopped(StopOutcome::default())),
         };
         Ok(Outcome::Succeeded {
             commit: Some(commit),
@@ -219,7 +219,7 @@ impl Work<'_> {
         })
     }
 
-    /// Lets the message of the delivered commit say that nothing was verified.
+    /// Adds to the message of the delivered commit that nothing was verified.
     async fn mark_unverified(&self, tally: &mut Tally, commit: &str) -> Result<(), Abort> {
         // A commit that is on the origin already stays what it is.
         let resumption = self.spec.resumption.as_ref();
@@ -231,7 +231,7 @@ impl Work<'_> {
                 tally.commit = Some(hash);
                 Ok(())
             }
-            Err(GitError::Stopped) => Err(Abort::Stopped(Stopped::default())),
+            Err(GitError::Stopped) => Err(Abort::Stopped(StopOutcome::default())),
             Err(why) => {
                 let message = format!("the commit could not be marked as unverified: {why}");
                 Err(fail(RunErrorCode::WorkspaceFailed, &message))

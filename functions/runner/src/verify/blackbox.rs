@@ -11,13 +11,13 @@ use crate::contained_process::End;
 use crate::inspection::{Answer, Bytes, Task};
 use crate::plan::{Blackbox, Expect, Schema};
 use crate::safe_files;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 /// Longest part of an expectation that a message repeats.
 const MAX_SHOWN_CHARS: usize = 200;
 
 impl Verification<'_> {
-    pub(super) async fn blackbox(&mut self) -> Result<Vec<Check>, Stopped> {
+    pub(super) async fn blackbox(&mut self) -> Result<Vec<Check>, StopOutcome> {
         let mut checks = Vec::new();
         let boxes = &self.plan.blackbox;
         if boxes.is_empty() || !self.set_up(&mut checks).await? {
@@ -29,7 +29,7 @@ impl Verification<'_> {
         Ok(checks)
     }
 
-    async fn one_box(&mut self, one: &Blackbox) -> Result<Check, Stopped> {
+    async fn one_box(&mut self, one: &Blackbox) -> Result<Check, StopOutcome> {
         let command = one.command();
         let finished = match self.shell(&command).await? {
             Ok(finished) => finished,
@@ -74,7 +74,7 @@ impl Verification<'_> {
 }
 
 /// What a command wrote and does not fit with what is expected; `stdout` is absent where it was too
-/// long to be kept.
+/// long to be stored.
 pub(crate) fn blackbox_faults(
     dir: &Path,
     expect: &Expect,

@@ -12,7 +12,7 @@ use super::{Verification, check, passed};
 use crate::git::GitError;
 use crate::plan::Plan;
 use crate::repository::Repository;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 const NAME: &str = "clean tree";
 /// What tools leave wherever they work, whether or not a repository has git ignore it.
@@ -37,7 +37,7 @@ pub(super) type Differing = Result<BTreeSet<PathBuf>, String>;
 
 impl Verification<'_> {
     /// What differs from the commit now; nothing where it does not matter.
-    pub(super) async fn differing(&self) -> Result<Option<Differing>, Stopped> {
+    pub(super) async fn differing(&self) -> Result<Option<Differing>, StopOutcome> {
         let Some(tree) = self.tree.as_ref().filter(|_| self.plan.has_commands()) else {
             return Ok(None);
         };
@@ -45,13 +45,13 @@ impl Verification<'_> {
         let limit = LOOK_LIMIT.min(self.left());
         match tree.repository.differing(dir, &tree.index, limit).await {
             Ok(paths) => Ok(Some(Ok(paths.into_iter().collect()))),
-            Err(GitError::Stopped) => Err(Stopped::default()),
+            Err(GitError::Stopped) => Err(StopOutcome::default()),
             Err(why) => Ok(Some(Err(why.to_string()))),
         }
     }
 
     /// Compares with what differed before the first command.
-    pub(super) async fn clean_tree(&self) -> Result<Option<Check>, Stopped> {
+    pub(super) async fn clean_tree(&self) -> Result<Option<Check>, StopOutcome> {
         let (Some(before), Some(now)) = (&self.differed_before, self.differing().await?) else {
             return Ok(None);
         };
@@ -64,7 +64,11 @@ impl Verification<'_> {
 }
 
 fn unknown(why: &str) -> Check {
-    check(NAME, Status::Warning, &format!("git could not tell: {why}"))
+    check(
+        NAME,
+        Status::Warning,
+        &format!("git could not compare: {why}"),
+    )
 }
 
 fn is_cache(path: &Path) -> bool {

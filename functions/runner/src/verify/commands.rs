@@ -6,17 +6,17 @@ use awo_domain::verification::{Check, Status};
 use super::counts::{self, Counts};
 use super::findings::{Findings, Stamp};
 use super::{Kind, MissingTool, Verification, check, no_answer, took};
-use crate::contained_process::{End, Finished};
+use crate::contained_process::{End, FinishedCommand};
 use crate::inspection::{Answer, Task};
 use crate::plan::Command;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 /// Most findings of all commands together that become checks of their own.
 pub(super) const MAX_NAMED: usize = 200;
 /// The check that stands beside a command that ran no test.
 const NO_TESTS: &str = "no tests ran";
 
-/// What came of a command.
+/// The outcome of a command.
 struct Ran {
     /// Its own check, and then those of its report.
     checks: Vec<Check>,
@@ -37,7 +37,7 @@ impl From<Check> for Ran {
 
 impl Verification<'_> {
     /// Runs the set-up commands if they were not; false if there is no use in going on.
-    pub(super) async fn set_up(&mut self, checks: &mut Vec<Check>) -> Result<bool, Stopped> {
+    pub(super) async fn set_up(&mut self, checks: &mut Vec<Check>) -> Result<bool, StopOutcome> {
         if let Some(done) = self.set_up {
             return Ok(done);
         }
@@ -64,7 +64,7 @@ impl Verification<'_> {
         &mut self,
         commands: &[Command],
         kind: Kind,
-    ) -> Result<Vec<Check>, Stopped> {
+    ) -> Result<Vec<Check>, StopOutcome> {
         let mut checks = Vec::new();
         if commands.is_empty() || !self.set_up(&mut checks).await? {
             return Ok(checks);
@@ -86,7 +86,7 @@ impl Verification<'_> {
     }
 
     /// What could not be judged is not tried again: it took all its time, or broke its tool.
-    async fn tried(&self, command: &Command, kind: Kind) -> Result<Ran, Stopped> {
+    async fn tried(&self, command: &Command, kind: Kind) -> Result<Ran, StopOutcome> {
         let first = self.command(command, kind).await?;
         let Kind::Test { retries } = kind else {
             return Ok(first);
@@ -110,7 +110,7 @@ impl Verification<'_> {
         Ok(Ran { checks, ..first })
     }
 
-    async fn command(&self, command: &Command, kind: Kind) -> Result<Ran, Stopped> {
+    async fn command(&self, command: &Command, kind: Kind) -> Result<Ran, StopOutcome> {
         let dir = &self.subject.dir;
         let report = command.report.as_ref();
         let before = match report {
@@ -175,15 +175,15 @@ impl Ran {
     }
 }
 
-fn missing(command: &Command, finished: &Finished) -> Option<MissingTool> {
+fn missing(command: &Command, finished: &FinishedCommand) -> Option<MissingTool> {
     match finished.end {
         End::Exited(code) => MissingTool::of(command, code, &finished.output),
         _ => None,
     }
 }
 
-/// The command's check with what its tool says of tests.
-fn with_counts(own: Check, counts: Counts, finished: &Finished) -> Ran {
+/// The command's check with its tool's counts of tests.
+fn with_counts(own: Check, counts: Counts, finished: &FinishedCommand) -> Ran {
     let names = counts::failed_names(&finished.output);
     let named = if names.is_empty() || own.status == Status::Passed {
         String::new()
@@ -202,7 +202,7 @@ fn with_counts(own: Check, counts: Counts, finished: &Finished) -> Ran {
     Ran::of(vec![check(&own.name, own.status, &message)])
 }
 
-/// Zero tests are never a success: the command's check is a warning, and one more says why. What
+/// Zero tests are never a success: the command's check is a warning, and one more gives the reason. What
 /// failed has failed all the same.
 fn no_tests(own: Check, message: String) -> Ran {
     let name = own.name;
@@ -235,7 +235,7 @@ fn without_report(own: Check, path: &str, why: &str) -> Check {
     }
 }
 
-fn with_report(own: Check, path: &str, findings: &Findings, finished: &Finished) -> Check {
+fn with_report(own: Check, path: &str, findings: &Findings, finished: &FinishedCommand) -> Check {
     let counts = format!("{path} names {}", findings.counts());
     let (status, message) = match own.status {
         Status::Passed if findings.failed > 0 => (

@@ -12,7 +12,7 @@ use crate::output::printable;
 use crate::plan::{Glob, SchemaCheck, matching};
 use crate::repository::{Change, ChangeKind};
 use crate::safe_files;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 /// Largest JSON file and largest schema.
 pub(super) const MAX_JSON_BYTES: u64 = 4 * 1_024 * 1_024;
@@ -20,7 +20,7 @@ pub(super) const MAX_JSON_BYTES: u64 = 4 * 1_024 * 1_024;
 const MAX_NAMED: usize = 10;
 
 impl Verification<'_> {
-    pub(super) async fn contracts(&mut self) -> Result<Vec<Check>, Stopped> {
+    pub(super) async fn contracts(&mut self) -> Result<Vec<Check>, StopOutcome> {
         let contracts = &self.plan.contracts;
         let mut checks = Vec::new();
         if !self.subject.gone_test_files.is_empty() {

@@ -11,7 +11,7 @@ pub(super) struct Counts {
     pub(super) passed: u64,
     pub(super) failed: u64,
     pub(super) skipped: u64,
-    /// True if packages are counted, since the tool does not say how many tests they have.
+    /// True if packages are counted, since the tool does not report their number of tests.
     packages: bool,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// What the tools say in this output; nothing if none of them speaks.
+/// The tools' counts in this output; nothing if there are none.
 pub(super) fn read(output: &Tail) -> Option<Counts> {
     let text = output.text();
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
@@ -67,7 +67,7 @@ fn has_final_summary(lines: &[&str]) -> bool {
         .any(|tool| tool(lines).is_some())
 }
 
-/// What a tool says, if its words are there.
+/// A tool's counts, if its words are there.
 type Tool = fn(&[&str]) -> Option<Counts>;
 
 fn in_lines(lines: &[&str]) -> Option<Counts> {
@@ -80,12 +80,12 @@ fn in_lines(lines: &[&str]) -> Option<Counts> {
             all.get_or_insert_default().add(counts);
         }
     }
-    all.or_else(|| tap(lines)).or_else(|| silent(lines))
+    all.or_else(|| tap(lines)).or_else(|| without_output(lines))
 }
 
 /// `> tape test/*.js`, as npm announces a script, and nothing after it: these tools count what they run, and
-/// say nothing at all where there is nothing.
-fn silent(lines: &[&str]) -> Option<Counts> {
+/// print nothing at all where there is nothing.
+fn without_output(lines: &[&str]) -> Option<Counts> {
     const TOOLS: [&str; 6] = ["tape", "tap", "mocha", "jest", "vitest", "ava"];
     let last = lines.iter().rfind(|line| !line.is_empty())?;
     let script = last.strip_prefix("> ")?;
@@ -343,7 +343,7 @@ const MAX_NAMES: usize = 10;
 /// Longest name of one, in characters.
 const MAX_NAME: usize = 120;
 
-/// The names of tests that TAP on standard output says have failed.
+/// The names of tests that have failed by TAP on standard output.
 pub(super) fn failed_names(output: &Tail) -> Vec<String> {
     let text = output.text();
     let names = text.lines().filter_map(|line| {
@@ -356,7 +356,7 @@ pub(super) fn failed_names(output: &Tail) -> Vec<String> {
     names.take(MAX_NAMES).collect()
 }
 
-/// True for exit codes by which tools say that no test ran, where their output says so, too: 5 of
+/// True for exit codes by which tools report that no test ran, where their output does, too: 5 of
 /// pytest and unittest, also behind make; 1 of jest, vitest and mocha.
 pub(super) fn is_code_of_none(code: i32, output: &Tail) -> bool {
     let text = output.text();

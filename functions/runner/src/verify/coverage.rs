@@ -11,7 +11,7 @@ use super::{Verification, error, failed, passed};
 use crate::inspection::Task;
 use crate::plan::{Coverage, CoverageFormat};
 use crate::safe_files::{self, Unreadable};
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 /// Largest coverage report.
 const MAX_COVERAGE_BYTES: u64 = 32 * 1_024 * 1_024;
@@ -27,7 +27,7 @@ impl Verification<'_> {
     }
 
     /// The check of how much the tests covered.
-    pub(super) async fn covered(&self, coverage: &Coverage) -> Result<Vec<Check>, Stopped> {
+    pub(super) async fn covered(&self, coverage: &Coverage) -> Result<Vec<Check>, StopOutcome> {
         let path = coverage.path.as_str();
         let dir = &self.subject.dir;
         let is_of_commit = |before: Stamp| before.still_holds(dir, path);
@@ -42,7 +42,7 @@ impl Verification<'_> {
     }
 }
 
-/// What a report says of how much was covered.
+/// A report's coverage.
 pub(crate) fn coverage(dir: &Path, coverage: &Coverage) -> Check {
     let path = coverage.path.as_str();
     let bytes = match safe_files::read_within(dir, path, MAX_COVERAGE_BYTES) {
@@ -182,8 +182,8 @@ mod tests {
             ("SF:a\nDA:x,2\nend_of_record\n", "line 2"),
             ("DA:1,2\n", "no file"),
         ] {
-            let said = lcov(text).err().unwrap();
-            assert!(said.contains(why), "{said}");
+            let reported = lcov(text).err().unwrap();
+            assert!(reported.contains(why), "{reported}");
         }
     }
 

@@ -8,13 +8,13 @@ use awo_domain::plugin::Plugin;
 use awo_domain::verification::{Check, Status};
 
 use super::{Verification, Words, error};
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 /// Names a file with the task.
 const PROMPT_VARIABLE: &str = "AWO_PROMPT";
 
 impl Verification<'_> {
-    pub(super) async fn custom(&mut self, plugin: &Plugin) -> Result<Vec<Check>, Stopped> {
+    pub(super) async fn custom(&mut self, plugin: &Plugin) -> Result<Vec<Check>, StopOutcome> {
         let mut checks = Vec::new();
         if !self.set_up(&mut checks).await? {
             checks.push(error(&plugin.name, "not run: the set-up did not pass"));

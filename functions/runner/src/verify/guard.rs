@@ -13,7 +13,7 @@ use crate::inspection::{Answer, Files, Inspector, MEMORY_MB, Paths, Task};
 use crate::layout::Layout;
 use crate::plan::{FrozenPlan, PLAN_FILE};
 use crate::repository::Change;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 /// The check that stands for patterns that could not be compared with what changed.
 const NAME: &str = "protected files";
@@ -32,8 +32,8 @@ impl From<GitError> for NotPrepared {
     }
 }
 
-impl From<Stopped> for NotPrepared {
-    fn from(_: Stopped) -> NotPrepared {
+impl From<StopOutcome> for NotPrepared {
+    fn from(_: StopOutcome) -> NotPrepared {
         NotPrepared::Git(GitError::Stopped)
     }
 }
@@ -45,7 +45,7 @@ pub(crate) struct Guard<'a> {
     pub(crate) layout: &'a Layout,
     /// Whether test files of the base are protected, too.
     pub(crate) protect_tests: bool,
-    /// Time for what is looked at.
+    /// Time for the inspection.
     pub(crate) limit: Duration,
 }
 

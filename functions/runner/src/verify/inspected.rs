@@ -4,21 +4,21 @@ use awo_domain::verification::Check;
 
 use super::Verification;
 use crate::inspection::{self, Answer, Fault, Files, Inspector, Paths, Task};
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 impl<'a> Verification<'a> {
-    /// Has something hostile looked at, in what is left of the time.
-    pub(super) async fn inspect(&self, task: Task) -> Result<Result<Answer, Fault>, Stopped> {
+    /// Inspects something hostile, in the remaining time.
+    pub(super) async fn inspect(&self, task: Task) -> Result<Result<Answer, Fault>, StopOutcome> {
         self.inspector()
             .one(Files::default(), task, self.deadline)
             .await
     }
 
-    /// Checks that look at something hostile, each by its name.
+    /// Checks that inspect something hostile, each by its name.
     pub(super) async fn inspected(
         &self,
         named: Vec<(String, Task)>,
-    ) -> Result<Vec<Check>, Stopped> {
+    ) -> Result<Vec<Check>, StopOutcome> {
         let (names, tasks): (Vec<String>, Vec<Task>) = named.into_iter().unzip();
         let only = self.subject.only.as_ref();
         let files = Files {

@@ -39,12 +39,12 @@ use awo_supervisor::Limits;
 use tokio::time::Instant;
 
 use crate::contained_process::Variables;
-use crate::contained_process::{AtTimeout, ContainedProcesses, End, Finished, Job};
+use crate::contained_process::{AtTimeout, ContainedProcesses, End, FinishedCommand, Job};
 use crate::limits;
 use crate::output::Tail;
 use crate::plan::{Command, Plan};
 use crate::repository::Change;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 use clean_tree::Differing;
 use findings::Stamp;
@@ -74,13 +74,13 @@ pub(crate) struct Subject {
     pub(crate) tmp: PathBuf,
     /// For the requests of inspections.
     pub(crate) request: PathBuf,
-    /// What the checks of sanity look at, relative to `dir`; everything where absent.
+    /// The files that checks of sanity read, relative to `dir`; everything where absent.
     pub(crate) changed: Option<Vec<PathBuf>>,
     /// Test files that must be there and are not.
     pub(crate) gone_test_files: Vec<PathBuf>,
     /// Changes of test files that are not put back.
     pub(crate) tests_changed: Vec<Change>,
-    /// The only files that forbidden files and schemas are looked for in, where there is a limit.
+    /// The only files that are checked for forbidden files and schemas, where there is a limit.
     pub(crate) only: Option<HashSet<PathBuf>>,
     /// A file with the task, for custom plugins.
     pub(crate) prompt: Option<PathBuf>,
@@ -131,7 +131,7 @@ pub(crate) struct Verification<'a> {
     missing: Option<MissingTool>,
 }
 
-/// What came of a verification.
+/// The outcome of a verification.
 #[derive(Debug)]
 pub(crate) struct Judgement {
     pub(crate) result: CombinedResult,
@@ -200,7 +200,7 @@ impl<'a> Verification<'a> {
         Verification { limits, ..self }
     }
 
-    /// Says that the subject is the clean checkout of a commit.
+    /// Marks the subject as the clean checkout of a commit.
     pub(crate) fn of_commit(self, tree: Tree<'a>) -> Verification<'a> {
         let tree = Some(tree);
         Verification { tree, ..self }
@@ -210,7 +210,7 @@ impl<'a> Verification<'a> {
     ///
     /// # Errors
     /// When everything is to stop.
-    pub(crate) async fn run(mut self, plugins: &[Plugin]) -> Result<Judgement, Stopped> {
+    pub(crate) async fn run(mut self, plugins: &[Plugin]) -> Result<Judgement, StopOutcome> {
         let began = Instant::now();
         let is_sanity = |plugin: &Plugin| plugin.id == PluginId::BuiltIn(BuiltIn::Sanity);
         if plugins.iter().any(is_sanity) {
@@ -243,7 +243,7 @@ impl<'a> Verification<'a> {
         })
     }
 
-    async fn checks_of(&mut self, plugin: &Plugin) -> Result<Vec<Check>, Stopped> {
+    async fn checks_of(&mut self, plugin: &Plugin) -> Result<Vec<Check>, StopOutcome> {
         if self.left().is_zero() {
             return Ok(vec![error(&plugin.name, &self.out_of_time("not run: "))]);
         }
@@ -262,7 +262,10 @@ impl<'a> Verification<'a> {
     }
 
     /// Runs a command; a check where there is no time for it.
-    async fn shell(&self, command: &Command) -> Result<Result<Finished, Check>, Stopped> {
+    async fn shell(
+        &self,
+        command: &Command,
+    ) -> Result<Result<FinishedCommand, Check>, StopOutcome> {
         let argv = ["sh", "-c", command.run.as_str()].map(Into::into);
         let words = Words {
             name: command.name(),
@@ -273,7 +276,10 @@ impl<'a> Verification<'a> {
         self.process(&words).await
     }
 
-    async fn process(&self, words: &Words<'_>) -> Result<Result<Finished, Check>, Stopped> {
+    async fn process(
+        &self,
+        words: &Words<'_>,
+    ) -> Result<Result<FinishedCommand, Check>, StopOutcome> {
         let left = self.left();
         if left.is_zero() {
             return Ok(Err(error(words.name, &self.out_of_time("not run: "))));
@@ -305,8 +311,8 @@ impl<'a> Verification<'a> {
         }
     }
 
-    /// What a command says that is judged by its exit code.
-    fn judged(&self, name: &str, limit: Duration, finished: &Finished) -> Check {
+    /// The output of a command that is judged by its exit code.
+    fn judged(&self, name: &str, limit: Duration, finished: &FinishedCommand) -> Check {
         match finished.end {
             End::Exited(0) => passed(name, &took(finished)),
             End::Exited(code) => {
@@ -323,7 +329,7 @@ impl<'a> Verification<'a> {
     }
 
     /// A check whose command did not end by itself.
-    fn broken(&self, name: &str, limit: Duration, finished: &Finished) -> Check {
+    fn broken(&self, name: &str, limit: Duration, finished: &FinishedCommand) -> Check {
         if let End::OverLimit(why) = &finished.end {
             let what = format!("ended: {why}");
             return failed(name, &with_output(&what, &finished.output));
@@ -355,7 +361,7 @@ enum Kind {
     Test { retries: u32 },
 }
 
-fn took(finished: &Finished) -> String {
+fn took(finished: &FinishedCommand) -> String {
     format!("after {} ms", finished.took.as_millis())
 }
 

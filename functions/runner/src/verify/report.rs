@@ -9,7 +9,7 @@ use awo_domain::verification::{Check, CombinedResult, Level, PluginResult, Statu
 
 use crate::output::last_bytes;
 
-/// Most things that an iteration is told.
+/// Most entries of an iteration's feedback.
 const MAX_FEEDBACK: usize = 50;
 /// Longest text of one of them.
 const MAX_FEEDBACK_BYTES: usize = 4_096;
@@ -64,7 +64,7 @@ pub(super) fn not_run(plugin: &Plugin, gate: Level) -> PluginResult {
     }
 }
 
-/// A verification that ended before its first plugin ran, with the check that says why.
+/// A verification that ended before its first plugin ran, with the check that gives the reason.
 pub(crate) fn not_judged(plugins: &[Plugin], check: Check) -> CombinedResult {
     let level = check.status;
     let mut plugins = plugins.iter();
@@ -104,7 +104,7 @@ pub(super) fn combined(mut results: Vec<PluginResult>, took: Duration) -> Combin
     }
 }
 
-/// What is said of a verification that passes, and in which nothing of the plan ran and passed.
+/// The remark on a verification that passes, and in which nothing of the plan ran and passed.
 pub(super) fn unverified(result: &mut CombinedResult) {
     let checks = || result.results.iter().flat_map(|result| &result.checks);
     let warnings = checks().filter(|check| check.status == Status::Warning);

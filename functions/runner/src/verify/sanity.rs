@@ -1,4 +1,4 @@
-//! L3, sanity: what the changed files look like, what the commands left behind, and how
+//! L3, sanity: the content of changed files, the files that commands left behind, and how
 //! much the tests cover.
 //!
 //! Leftovers are, in changed text files, at the start of a line but for white space (conflict
@@ -17,7 +17,7 @@ use super::contracts::list_some;
 use super::{Verification, failed, passed};
 use crate::inspection::Task;
 use crate::safe_files;
-use crate::stop::Stopped;
+use crate::stop::StopOutcome;
 
 /// Largest file that is searched for leftovers.
 const MAX_SEARCHED_BYTES: u64 = 2 * 1_024 * 1_024;
@@ -29,7 +29,7 @@ pub(crate) const LARGE_FILES: &str = "large files";
 pub(crate) const LEFTOVERS: &str = "debug leftovers";
 
 impl Verification<'_> {
-    pub(super) async fn sanity(&self) -> Result<Vec<Check>, Stopped> {
+    pub(super) async fn sanity(&self) -> Result<Vec<Check>, StopOutcome> {
         let sanity = &self.plan.sanity;
         let mut named: Vec<(String, Task)> = Vec::new();
         if let Some(limit) = sanity.max_file_bytes {

@@ -191,7 +191,7 @@ fn the_patch_agent_applies_the_patch_of_its_iteration() {
 }
 
 #[test]
-fn an_agent_that_cannot_be_started_is_told_apart_from_one_that_fails() {
+fn an_agent_that_cannot_be_started_is_distinguished_from_one_that_fails() {
     let mut scene = Scene::new(FILES, "");
     scene.spec.agent.command = Some(vec!["/no/such/agent".to_owned()]);
     let ended = scene.run();

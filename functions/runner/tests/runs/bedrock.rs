@@ -8,11 +8,11 @@ use awo_domain::Timestamp;
 use awo_domain::control::bedrock::{BedrockAccess, InferenceProfiles, SessionCredentials};
 use awo_domain::control::{BaseUrl, RunnerEvent as E, StopRequest};
 use awo_domain::run::RunErrorCode as Code;
-use awo_origins::bedrock::{Bedrock, Call, Known, REGION, Reply};
+use awo_origins::bedrock::{Bedrock, Call, KnownCredential, REGION, Reply};
 use serde_json::{Value, json};
 
 use crate::control_double::Fault;
-use crate::scene::{CANARY, Ended, Scene};
+use crate::scene::{CANARY, EndedRunner, Scene};
 
 const FILES: &[(&str, &str)] = &[("README.md", "x\n")];
 const PROFILE: &str = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0";
@@ -40,7 +40,7 @@ fn bedrock(good: usize, reply: impl Fn(usize, &Call) -> Reply + Send + Sync + 's
         let number: usize = token.rsplit('-').next()?.parse().ok()?;
         let issued = credentials(number, 3_600);
         let is_known = issued.access_key_id == id && issued.session_token == token;
-        let known = Known {
+        let known = KnownCredential {
             secret: issued.secret_access_key,
             expires_at: if number < good { 0 } else { i64::MAX },
         };
@@ -86,7 +86,7 @@ fn answers(_: usize, _: &Call) -> Reply {
 }
 
 /// (model, input, cached, written, output) of the whole run.
-fn used(ended: &Ended) -> Vec<(String, [u64; 4])> {
+fn used(ended: &EndedRunner) -> Vec<(String, [u64; 4])> {
     let usage = ended.finish.as_ref().unwrap().usage.iter();
     usage
         .map(|priced| {
@@ -102,7 +102,7 @@ fn used(ended: &Ended) -> Vec<(String, [u64; 4])> {
         .collect()
 }
 
-fn left_behind(ended: &Ended, file: &str) -> String {
+fn left_behind(ended: &EndedRunner, file: &str) -> String {
     fs::read_to_string(ended.run_dir.join("workspace").join(file)).unwrap()
 }
 

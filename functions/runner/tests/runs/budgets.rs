@@ -8,14 +8,14 @@ use serde_json::json;
 
 use crate::model_double::{Manners, ModelDouble};
 use crate::models::equip;
-use crate::scene::{Ended, Scene, alive, git};
+use crate::scene::{EndedRunner, Scene, alive, git};
 
 const FILES: &[(&str, &str)] = &[("README.md", "x\n")];
 /// Asks a model for as long as it lives, whatever the answers are.
 const STUBBORN: &str = r#"date > x; trap '' INT; while :; do curl -sS -o answer "$ANTHROPIC_BASE_URL/v1/messages" -H "x-api-key: $ANTHROPIC_API_KEY" -d '{"model":"m"}'; sleep 0.05; done"#;
 
 /// Runs until it is stopped, which must not take all of the time that there is.
-fn stopped(scene: &Scene) -> Ended {
+fn stopped(scene: &Scene) -> EndedRunner {
     let began = Instant::now();
     let ended = scene.run();
     assert!(
@@ -28,8 +28,8 @@ fn stopped(scene: &Scene) -> Ended {
     ended
 }
 
-/// The commit of a run that ended because its budget was used up, and what is said.
-fn over_budget(ended: &Ended) -> (&str, &str) {
+/// The commit of a run that ended because its budget was used up, and its message.
+fn over_budget(ended: &EndedRunner) -> (&str, &str) {
     let message = ended.failed(Code::BudgetExceeded);
     match ended.outcome() {
         Outcome::Failed { commit, .. } => (commit.as_deref().unwrap_or_default(), message),
@@ -64,16 +64,16 @@ fn an_agent_that_goes_on_after_its_calls_are_refused_is_stopped() {
             "{}",
             ended.agent_reason()
         );
-        let kept = ended.run_dir.join("repo.git");
-        let files = git(&kept, &["ls-tree", "--name-only", commit]);
+        let stored = ended.run_dir.join("repo.git");
+        let files = git(&stored, &["ls-tree", "--name-only", commit]);
         assert!(files.contains('x'), "what was done is kept: {files}");
-        assert_eq!(ended.input_tokens(), 3_000, "what was used is told");
+        assert_eq!(ended.input_tokens(), 3_000, "the usage is reported");
     }
 }
 
 #[test]
 fn an_agent_without_models_is_stopped_when_its_compute_has_eaten_the_credits() {
-    // It is asked first, so that it can tell what it used.
+    // It is asked first, so that it can report its usage.
     let agent = r#"date > x; trap 'echo "{\"usage\":[{\"model\":\"m\",\"inputTokens\":7,\"outputTokens\":0}]}" > "$AWO_RESULT"; exit 0' TERM; while :; do sleep 0.01; done"#;
     let mut scene = Scene::new(FILES, agent);
     scene.spec.tariff.credits_per_minute = 60.0;
@@ -81,7 +81,7 @@ fn an_agent_without_models_is_stopped_when_its_compute_has_eaten_the_credits() {
     let ended = stopped(&scene);
     let (commit, message) = over_budget(&ended);
     assert!(message.contains("its compute included"), "{message}");
-    assert!(!commit.is_empty(), "what was done is kept");
+    assert!(!commit.is_empty(), "what was done is stored");
     assert_eq!(ended.input_tokens(), 7);
 }
 

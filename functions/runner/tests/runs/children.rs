@@ -8,7 +8,7 @@ use awo_domain::profile::GitMode;
 use awo_domain::run::RunErrorCode as Code;
 
 use crate::control_double::{Fault, child_id};
-use crate::scene::{Ended, Scene, commit_files, git, try_git, until};
+use crate::scene::{EndedRunner, Scene, commit_files, git, try_git, until};
 
 /// Asks for two.
 const ASK: &str = r#"cat > "$AWO_RESULT" <<'END'
@@ -18,7 +18,7 @@ END
 "#;
 
 /// Base, commit, branch and session of a run that waits.
-fn waits(ended: &Ended) -> (String, String, String, Option<String>) {
+fn waits(ended: &EndedRunner) -> (String, String, String, Option<String>) {
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     let Outcome::Waiting {
         base,
@@ -33,13 +33,13 @@ fn waits(ended: &Ended) -> (String, String, String, Option<String>) {
     (all.0.clone(), all.1.clone(), all.2.clone(), all.3.clone())
 }
 
-fn was_verified(ended: &Ended) -> bool {
+fn was_verified(ended: &EndedRunner) -> bool {
     let events = &mut ended.events.iter();
     events.any(|event| matches!(event, E::VerificationStarted { .. }))
 }
 
 /// Why no children were opened, each time.
-fn refusals(ended: &Ended) -> Vec<&str> {
+fn refusals(ended: &EndedRunner) -> Vec<&str> {
     let reasons = ended.events.iter().map(|event| match event {
         E::ChildrenRefused { reason, .. } => Some(reason.as_str()),
         _ => None,

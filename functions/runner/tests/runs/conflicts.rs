@@ -110,9 +110,9 @@ fn a_conflict_that_nobody_resolves_fails_the_run_and_its_markers_are_not_deliver
         assert_eq!(git(&scene.origin(), &["rev-parse", &branch]).trim(), own);
         let outcome = serde_json::to_value(ended.outcome()).unwrap();
         let repo = ended.run_dir.join("repo.git");
-        let kept = outcome["commit"].as_str().unwrap();
+        let stored = outcome["commit"].as_str().unwrap();
         assert_eq!(
-            git(&repo, &["show", &format!("{kept}:f")]),
+            git(&repo, &["show", &format!("{stored}:f")]),
             "of the first\n"
         );
     }

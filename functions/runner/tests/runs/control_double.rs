@@ -59,7 +59,7 @@ pub enum Fault {
 const HOLD_PAUSE: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct ControlLog {
     pub token: Option<String>,
     pub claims: u32,
     pub events: Vec<NumberedEvent>,
@@ -90,7 +90,7 @@ pub struct Seen {
 
 pub struct ControlDouble {
     pub url: String,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<ControlLog>>,
     serving: Option<Serving>,
 }
 
@@ -98,12 +98,12 @@ struct Api {
     spec: RunSpec,
     nonce: String,
     fault: Fault,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<ControlLog>>,
 }
 
 impl ControlDouble {
     pub fn start(spec: RunSpec, nonce: String, fault: Fault) -> ControlDouble {
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(ControlLog::default()));
         let reports = format!("/control/{}/runs/{}", spec.org_id, spec.run_id);
         let api = Arc::new(Api {
             spec,
@@ -129,7 +129,7 @@ impl ControlDouble {
         }
     }
 
-    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub fn seen(&self) -> MutexGuard<'_, ControlLog> {
         self.seen.lock().unwrap()
     }
 
@@ -182,7 +182,7 @@ async fn in_front(State(api): State<Arc<Api>>, request: Request, next: Next) -> 
 
 impl Api {
     /// Done is done, but the answer may be lost.
-    fn answer(&self, seen: &mut Seen, body: &impl Serialize) -> Answer {
+    fn answer(&self, seen: &mut ControlLog, body: &impl Serialize) -> Answer {
         seen.calls += 1;
         if self.fault == Fault::LosesEverySecondAnswer && seen.calls % 2 == 1 {
             return (StatusCode::BAD_GATEWAY, b"lost".to_vec());
@@ -190,14 +190,14 @@ impl Api {
         (StatusCode::OK, serde_json::to_vec(body).unwrap())
     }
 
-    fn refuses(&self, seen: &Seen, headers: &HeaderMap) -> bool {
+    fn refuses(&self, seen: &ControlLog, headers: &HeaderMap) -> bool {
         let wanted = format!("Bearer {}", seen.token.as_deref().unwrap_or("none"));
         let given = headers.get("authorization").and_then(|v| v.to_str().ok());
         seen.fenced || given != Some(wanted.as_str())
     }
 
     /// What has no place after the last report.
-    fn is_closed(&self, seen: &Seen, headers: &HeaderMap) -> bool {
+    fn is_closed(&self, seen: &ControlLog, headers: &HeaderMap) -> bool {
         self.refuses(seen, headers) || seen.finish.is_some()
     }
 
@@ -212,7 +212,7 @@ impl Api {
         }
     }
 
-    fn take(&self, seen: &mut Seen, events: Vec<NumberedEvent>) -> ReportAnswer {
+    fn take(&self, seen: &mut ControlLog, events: Vec<NumberedEvent>) -> ReportAnswer {
         for event in events {
             if seen.stop_request.is_some() {
                 break;
@@ -294,8 +294,8 @@ async fn logs(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> A
     let known = seen.logs.iter().find(|(_, l)| l.iteration == log.iteration);
     match known {
         None => {
-            let kept = seen.events.len();
-            seen.logs.push((kept, log));
+            let stored = seen.events.len();
+            seen.logs.push((stored, log));
         }
         Some((_, known)) if *known != log => seen.violations.push("another log".to_owned()),
         Some(_) => {}

@@ -6,7 +6,7 @@ use awo_domain::control::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, RunnerEvent as E,
 use base64::Engine as _;
 
 use crate::control_double::Fault;
-use crate::scene::{Ended, Scene};
+use crate::scene::{EndedRunner, Scene};
 
 fn text(sent: &SnapshotDiff) -> String {
     let gzip = base64::engine::general_purpose::STANDARD
@@ -20,7 +20,7 @@ fn text(sent: &SnapshotDiff) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn commits(ended: &Ended) -> Vec<(u32, String)> {
+fn commits(ended: &EndedRunner) -> Vec<(u32, String)> {
     let commit = |event: &E| match event {
         E::Committed {
             iteration, commit, ..
@@ -93,8 +93,8 @@ fn a_large_diff_is_cut_at_a_line_and_says_how_large_it_was() {
     let agent = "base64 /dev/urandom | head -c 2000000 > noise";
     let ended = Scene::new(&[("a.txt", "0\n")], agent).run();
     ended.succeeded();
-    let kept = self::text(&ended.diffs[0]);
-    assert!(kept.ends_with('\n') && kept.len() > MAX_DIFF_GZIP_BYTES - 10_000);
+    let stored = self::text(&ended.diffs[0]);
+    assert!(stored.ends_with('\n') && stored.len() > MAX_DIFF_GZIP_BYTES - 10_000);
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn the_plan_of_the_document_runs_and_says_what_the_document_says() {
     ];
     let ended = Scene::new(&files, "echo more >> README.md").once().run();
     ended.succeeded();
-    let said: Vec<String> = ended
+    let reported: Vec<String> = ended
         .results()
         .iter()
         .flat_map(|result| result.checks.iter().map(|check| (result.level, check)))
@@ -61,7 +61,7 @@ fn the_plan_of_the_document_runs_and_says_what_the_document_says() {
         })
         .collect();
     let wanted: Vec<&str> = block("text").lines().collect();
-    assert_eq!(said, wanted, "{:#?}", ended.results());
+    assert_eq!(reported, wanted, "{:#?}", ended.results());
     assert_eq!(ended.check("coverage").status, Status::Passed);
 }
 

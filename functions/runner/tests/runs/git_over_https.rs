@@ -7,7 +7,7 @@ use awo_domain::run::RunErrorCode as Code;
 use awo_origins::git_host::{Access, GitHost};
 
 use crate::canaries::hold_no_canary;
-use crate::scene::{CANARY, Ended, Scene, git};
+use crate::scene::{CANARY, EndedRunner, Scene, git};
 
 /// The host's token is a canary: [`Scene`] looks for it in the log.
 fn token() -> String {
@@ -33,7 +33,7 @@ fn scene(host: &GitHost, knows: bool, agent: &str) -> Scene {
     scene
 }
 
-fn skipped(ended: &Ended) -> &str {
+fn skipped(ended: &EndedRunner) -> &str {
     match ended.events.last() {
         Some(E::DeliverySkipped { reason }) => reason,
         _ => panic!("{:#?}", ended.events),
@@ -68,8 +68,8 @@ fn a_private_repository_is_cloned_and_pushed_to_and_nobody_sees_the_token() {
             .any(|(_, path, _)| path.ends_with("git-receive-pack"))
     );
     assert!(hold_no_canary(&ended.run_dir) > 10);
-    let told = serde_json::to_string(&ended.events).unwrap();
-    assert!(!told.contains(CANARY), "{told}");
+    let reported = serde_json::to_string(&ended.events).unwrap();
+    assert!(!reported.contains(CANARY), "{reported}");
     let config = fs::read_to_string(ended.run_dir.join("workspace/config")).unwrap();
     assert!(!config.to_lowercase().contains("extraheader"), "{config}");
 }
@@ -130,12 +130,12 @@ fn a_token_goes_to_no_other_host_whatever_its_own_says() {
             .iter()
             .any(|(_, _, given)| given.is_some())
     );
-    let told = other
+    let reported = other
         .seen()
         .calls
         .iter()
         .any(|(_, _, given)| given.is_some());
-    assert!(!told, "{:?}", other.seen().calls);
+    assert!(!reported, "{:?}", other.seen().calls);
 }
 
 #[test]

@@ -10,14 +10,14 @@ use awo_domain::profile::Baseline;
 use awo_domain::run::RunErrorCode as Code;
 use awo_domain::verification::Status;
 
-use crate::scene::{Ended, Scene, git};
+use crate::scene::{EndedRunner, Scene, git};
 
 fn once(files: &[(&str, &str)], agent: &str) -> Scene {
     Scene::new(files, agent).once()
 }
 
 /// Whether the last verification verified anything, and the tests that were changed.
-fn verified(ended: &Ended) -> (bool, Vec<String>) {
+fn verified(ended: &EndedRunner) -> (bool, Vec<String>) {
     let last = ended.events.iter().rev().find_map(|event| match event {
         E::VerificationFinished {
             verified,
@@ -81,8 +81,8 @@ fn tests_that_fail_are_named_where_the_output_is_tap() {
     let ended = once(&[("verify.yaml", plan)], "date > x").run();
     ended.failed(Code::MaxIterationsReached);
     let message = &ended.check("unit").message;
-    let said = "2 tests: 1 passed, 1 failed; failed: divides by zero; exit code 1";
-    assert!(message.starts_with(said), "{message}");
+    let reply = "2 tests: 1 passed, 1 failed; failed: divides by zero; exit code 1";
+    assert!(message.starts_with(reply), "{message}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn protected_files_are_put_back_in_the_delivered_commit_and_an_event_names_them(
 }
 
 #[test]
-fn an_agent_that_has_to_go_on_is_told_what_was_put_back() {
+fn an_agent_that_has_to_go_on_gets_the_restored_files() {
     let plan = "protected: ['t.sh']\ntests: [{name: unit, run: 'sh t.sh'}]\n";
     let files = [("verify.yaml", plan), ("t.sh", "test -e answer\n")];
     let agent = "if test $AWO_ITERATION = 1; then echo 'exit 0' > t.sh; echo > x; \
@@ -313,24 +313,24 @@ fn the_base_is_held_against_the_plan_first_where_the_profile_wants_that() {
 #[test]
 fn an_agent_knows_how_deep_it_is_and_whose_part() {
     let agent = "cp \"$AWO_REQUEST\" request; cmp \"$AWO_PROMPT\" \"$AWO_PROMPT_FILE\" || exit 1; \
-                 echo \"$AWO_DEPTH ${AWO_PARENT_ID-none}\" > told";
-    let told = |scene: &Scene| {
+                 echo \"$AWO_DEPTH ${AWO_PARENT_ID-none}\" > noted";
+    let reported = |scene: &Scene| {
         let ended = scene.run();
         ended.succeeded();
         let read =
             |name: &str| fs::read_to_string(ended.run_dir.join("workspace").join(name)).unwrap();
         let request: serde_json::Value = serde_json::from_str(&read("request")).unwrap();
-        (read("told"), request)
+        (read("noted"), request)
     };
     let mut scene = once(&[("README.md", "x")], agent);
-    let (text, request) = told(&scene);
+    let (text, request) = reported(&scene);
     assert_eq!((text.as_str(), &request["depth"]), ("0 none\n", &0.into()));
     assert!(request.get("parentId").is_none());
     scene = once(&[("README.md", "x")], agent);
     let parent = WorkOrderId::parse("wo_01k00000000000000000000000").unwrap();
     scene.spec.depth = 2;
     scene.spec.parent_id = Some(parent.clone());
-    let (text, request) = told(&scene);
+    let (text, request) = reported(&scene);
     assert_eq!(text, format!("2 {parent}\n"));
     assert_eq!(request["parentId"], parent.as_str());
 }

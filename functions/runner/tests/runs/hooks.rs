@@ -36,7 +36,7 @@ fn a_hook_cannot_change_the_plan() {
 }
 
 #[test]
-fn a_hook_that_fails_is_told_with_its_command_and_the_end_of_its_output() {
+fn a_hook_that_fails_is_reported_with_its_command_and_the_end_of_its_output() {
     let scene = scene(
         &["true", "echo no such thing >&2; exit 7", "touch never"],
         "true",

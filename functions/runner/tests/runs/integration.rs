@@ -10,7 +10,7 @@ use awo_domain::usage::PricedUsage;
 
 use crate::control_double::child_id;
 use crate::hostile::Trap;
-use crate::scene::{Ended, Scene, commit_files, git, until};
+use crate::scene::{EndedRunner, Scene, commit_files, git, until};
 
 /// Passes with the work of both children.
 pub const PLAN: &str = "tests: [{run: 'test -s one && test -s two'}]\n";
@@ -60,7 +60,7 @@ pub fn of(scene: &mut Scene) -> &mut Resumption {
 }
 
 /// The events in a word each, without those of verification.
-pub fn story(ended: &Ended) -> Vec<String> {
+pub fn story(ended: &EndedRunner) -> Vec<String> {
     let names = [child_id(0), child_id(1), child_id(2)];
     let number = |id: &WorkOrderId| names.iter().position(|name| name == id).unwrap();
     let word = |event: &E| match event {

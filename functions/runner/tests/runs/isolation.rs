@@ -122,25 +122,25 @@ fn a_hostile_hook_agent_and_verifier_find_no_secret_and_reach_nothing_of_the_run
     if !nix::unistd::geteuid().is_root() {
         // As the runner's own user they may signal it and read its files; what is not there, they
         // do not find all the same.
-        let told = format!("{:?} {}", ended.events, ended.log);
-        assert!(!told.contains("secret in"), "{told}");
+        let reported = format!("{:?} {}", ended.events, ended.log);
+        assert!(!reported.contains("secret in"), "{reported}");
         return;
     }
     ended.succeeded();
     let words = [hunt.secret.as_str(), token.as_str()];
     assert_eq!(holding(&ended.run_dir, &words), Vec::<String>::new());
-    let mut told = format!("{:?} {:?} {}", ended.events, ended.finish, ended.log);
+    let mut reported = format!("{:?} {:?} {}", ended.events, ended.finish, ended.log);
     for (_, log) in &ended.logs {
-        told.push_str(&String::from_utf8_lossy(&output(log)));
+        reported.push_str(&String::from_utf8_lossy(&output(log)));
     }
-    told.push_str(&format!("{:?}", ended.diffs));
+    reported.push_str(&format!("{:?}", ended.diffs));
     for word in words {
-        assert!(!told.contains(word), "a secret was told");
+        assert!(!reported.contains(word), "a secret was reported");
     }
     let haul = ended.run_dir.join("workspace/haul-of-agent");
     let haul = String::from_utf8_lossy(&fs::read(haul).unwrap()).into_owned();
     assert!(haul.contains("AWO_ITERATION"), "it can read its own");
-    assert!(told.contains("looked at"), "{told}");
+    assert!(reported.contains("looked at"), "{reported}");
 }
 
 #[test]

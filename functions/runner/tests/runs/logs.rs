@@ -10,23 +10,23 @@ use crate::scene::{Scene, output};
 const FILES: &[(&str, &str)] = &[("README.md", "x\n")];
 
 #[test]
-fn each_attempt_has_a_log_that_comes_before_its_end_is_told() {
+fn each_attempt_has_a_log_that_comes_before_the_report_of_its_end() {
     let agent = "echo out $AWO_ITERATION; sleep 0.05; echo err >&2; test $AWO_ITERATION = 2";
     let mut scene = Scene::new(FILES, agent);
     scene.fault = Fault::LosesEverySecondAnswer;
     let ended = scene.run();
     ended.succeeded();
     assert_eq!(ended.logs.len(), 2);
-    for (number, (kept, log)) in (1..).zip(&ended.logs) {
+    for (number, (stored, log)) in (1..).zip(&ended.logs) {
         let text = format!("out {number}\nerr\n");
         assert_eq!((log.iteration, log.bytes), (number, text.len() as u64));
         assert_eq!(output(log), text.as_bytes());
-        let is_told =
+        let is_reported =
             |event: &E| matches!(event, E::AgentFinished { iteration, .. } if *iteration == number);
         let has_begun =
             |event: &E| matches!(event, E::IterationStarted { iteration } if *iteration == number);
-        assert!(ended.events[..*kept].iter().any(has_begun));
-        assert!(ended.events[*kept..].iter().any(is_told));
+        assert!(ended.events[..*stored].iter().any(has_begun));
+        assert!(ended.events[*stored..].iter().any(is_reported));
     }
 }
 
@@ -68,9 +68,9 @@ fn an_agent_that_cannot_be_started_has_a_log_that_says_so() {
     scene.spec.agent.command = Some(vec!["/no/such/agent".to_owned()]);
     let ended = scene.run();
     let (_, log) = &ended.logs[0];
-    let said = String::from_utf8(output(log)).unwrap();
-    assert!(said.contains("/no/such/agent"), "{said}");
+    let reply = String::from_utf8(output(log)).unwrap();
+    assert!(reply.contains("/no/such/agent"), "{reply}");
     let events = ended.events.iter();
-    let told = events.filter(|event| matches!(event, E::AgentFinished { .. }));
-    assert_eq!(told.count(), 1);
+    let reported = events.filter(|event| matches!(event, E::AgentFinished { .. }));
+    assert_eq!(reported.count(), 1);
 }

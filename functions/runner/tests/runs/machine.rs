@@ -4,10 +4,10 @@ use awo_domain::profile::ExecutionLimits;
 use awo_domain::run::RunErrorCode as Code;
 use awo_domain::verification::Status;
 
-use crate::scene::{Ended, Scene, alive};
+use crate::scene::{EndedRunner, Scene, alive};
 
 const FILES: &[(&str, &str)] = &[("README.md", "x\n")];
-/// Three ways to take too much, with what is said of each.
+/// Three ways to take too much, with the message of each.
 const GREEDY: [(&str, &str); 3] = [
     (
         "head -c 200000000 /dev/zero | tail -c 200000000 | sleep 300",
@@ -29,7 +29,7 @@ fn grant(limits: &mut ExecutionLimits) {
     limits.max_processes = Some(16);
 }
 
-fn run(files: &[(&str, &str)], agent: &str, more: impl Fn(&mut Scene)) -> Ended {
+fn run(files: &[(&str, &str)], agent: &str, more: impl Fn(&mut Scene)) -> EndedRunner {
     let mut scene = Scene::new(files, agent).once();
     grant(&mut scene.spec.profile.execution_limits);
     more(&mut scene);
@@ -39,10 +39,10 @@ fn run(files: &[(&str, &str)], agent: &str, more: impl Fn(&mut Scene)) -> Ended 
 }
 
 #[test]
-fn an_agent_that_takes_more_of_the_machine_than_its_profile_grants_is_ended_and_told_why() {
-    for (greedy, said) in GREEDY {
+fn an_agent_that_takes_more_of_the_machine_than_its_profile_grants_is_ended_with_the_reason() {
+    for (greedy, reported) in GREEDY {
         let agent = format!(
-            "[ $AWO_ITERATION = 1 ] || {{ grep -qF '{said}' \"$AWO_PROMPT\" && date > x; exit; }}; {greedy}"
+            "[ $AWO_ITERATION = 1 ] || {{ grep -qF '{reported}' \"$AWO_PROMPT\" && date > x; exit; }}; {greedy}"
         );
         let ended = run(FILES, &agent, |scene| {
             scene.spec.asked_iterations = Some(2);
@@ -50,7 +50,7 @@ fn an_agent_that_takes_more_of_the_machine_than_its_profile_grants_is_ended_and_
         ended.succeeded();
         let reason = ended.agent_reason();
         assert!(
-            reason.contains("the agent was ended: it took") && reason.contains(said),
+            reason.contains("the agent was ended: it took") && reason.contains(reported),
             "{reason}"
         );
         assert_eq!(ended.finish.unwrap().iterations, 2);
@@ -66,25 +66,25 @@ fn an_agent_that_works_within_its_limits_is_left_alone() {
 
 #[test]
 fn a_verifier_that_takes_more_of_the_machine_than_the_profile_grants_fails_its_check() {
-    for (greedy, said) in GREEDY {
+    for (greedy, reported) in GREEDY {
         let greedy = greedy.replace('"', "\\\"");
         let plan = format!("tests: [{{name: unit, run: \"{greedy}\"}}]\n");
         let ended = run(&[("verify.yaml", &plan)], "date > x", |_| {});
         ended.failed(Code::MaxIterationsReached);
         let check = ended.check("unit");
         assert_eq!(check.status, Status::Failed);
-        assert!(check.message.contains(said), "{}", check.message);
+        assert!(check.message.contains(reported), "{}", check.message);
     }
 }
 
 #[test]
 fn a_hook_that_takes_more_of_the_machine_than_the_profile_grants_fails_the_run() {
-    let (greedy, said) = GREEDY[2];
+    let (greedy, reported) = GREEDY[2];
     let ended = run(FILES, "date > x", |scene| {
         scene.spec.hooks.post_create = vec![greedy.to_owned()];
     });
     let message = ended.failed(Code::WorkspaceFailed);
-    assert!(message.contains(said), "{message}");
+    assert!(message.contains(reported), "{message}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ use crate::serving::{Serving, serve};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A control API that loses the answer to each first telling of something.
+/// A control API that loses the answer to the first try of each report.
 #[derive(Debug)]
 struct Double {
     spec: VerificationSpec,
@@ -186,7 +186,7 @@ fn serving(double: Arc<Double>) -> Serving {
 }
 
 #[test]
-fn both_reports_are_told_though_answers_are_lost_and_commands_see_no_secret() {
+fn both_reports_arrive_though_answers_are_lost_and_commands_see_no_secret() {
     let script = format!(
         "if env | grep {CANARY}; then exit 9; fi; \
          if grep -aq {CANARY} /proc/[0-9]*/environ 2>/dev/null && test $(id -u) != 0; then exit 8; fi; \
@@ -217,7 +217,7 @@ fn both_reports_are_told_though_answers_are_lost_and_commands_see_no_secret() {
 }
 
 #[test]
-fn a_task_that_is_told_to_stop_stops_and_says_nothing_more() {
+fn a_task_that_is_asked_to_stop_stops_and_reports_nothing_more() {
     let mut stage = Stage::new("touch $TMPDIR/at-work; sleep 4321");
     let id = stage.double.spec.verification_id.as_str().to_owned();
     let org_dir = stage.work_dir().ancestors().nth(2).unwrap().to_owned();

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 
 use crate::serving::{Serving, serve};
 
-/// All that every answer is said to have used: input with the cache, from the cache, output.
+/// The usage that every answer reports: input with the cache, from the cache, output.
 pub const USED: (u64, u64, u64) = (1_000, 600, 50);
 
 /// Between two looks for a file.
@@ -33,7 +33,7 @@ pub struct Call {
 }
 
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct ModelLog {
     pub calls: Vec<Call>,
 }
 
@@ -52,18 +52,18 @@ pub enum Manners {
 
 pub struct ModelDouble {
     pub url: String,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<ModelLog>>,
     _serving: Serving,
 }
 
 struct Api {
     manners: Manners,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<ModelLog>>,
 }
 
 impl ModelDouble {
     pub fn start(manners: Manners) -> ModelDouble {
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(ModelLog::default()));
         let api = Arc::new(Api {
             manners,
             seen: Arc::clone(&seen),
@@ -81,7 +81,7 @@ impl ModelDouble {
         }
     }
 
-    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub fn seen(&self) -> MutexGuard<'_, ModelLog> {
         self.seen.lock().unwrap()
     }
 }

@@ -10,7 +10,7 @@ use awo_domain::run::RunErrorCode as Code;
 use serde_json::json;
 
 use crate::model_double::{Manners, ModelDouble, USED};
-use crate::scene::{CANARY, Ended, Scene};
+use crate::scene::{CANARY, EndedRunner, Scene};
 
 const FILES: &[(&str, &str)] = &[("README.md", "x\n")];
 /// Calls a model; the answer and its status are in the workspace then.
@@ -42,7 +42,7 @@ fn key(provider: Provider) -> ModelKey {
 }
 
 /// (model, input, cached, output) of the whole run.
-fn used(ended: &Ended) -> Vec<(&str, u64, u64, u64)> {
+fn used(ended: &EndedRunner) -> Vec<(&str, u64, u64, u64)> {
     let usage = ended.finish.as_ref().unwrap().usage.iter();
     usage
         .map(|priced| {
@@ -58,7 +58,7 @@ fn used(ended: &Ended) -> Vec<(&str, u64, u64, u64)> {
         .collect()
 }
 
-fn left_behind(ended: &Ended, file: &str) -> String {
+fn left_behind(ended: &EndedRunner, file: &str) -> String {
     fs::read_to_string(ended.run_dir.join("workspace").join(file)).unwrap()
 }
 
@@ -71,14 +71,14 @@ fn whatever_way_a_model_is_called_the_organizations_key_goes_out_and_what_was_us
         let agent = format!(
             "call messages '{a}' && grep -q hello answer || exit 1; \
              ask responses '{b}'; ask chat/completions '{c}'; env > env; \
-             echo '{{\"usage\":[{{\"model\":\"told\",\"inputTokens\":9,\"outputTokens\":9}}]}}' > \"$AWO_RESULT\""
+             echo '{{\"usage\":[{{\"model\":\"reported\",\"inputTokens\":9,\"outputTokens\":9}}]}}' > \"$AWO_RESULT\""
         );
         let scene = scene(&agent, &models);
         let ended = scene.run();
         ended.succeeded();
         let (input, cached, output) = USED;
         let each = ["a", "b", "c"].map(|model| (model, input, cached, output));
-        assert_eq!(used(&ended), each, "what the agent tells is not added");
+        assert_eq!(used(&ended), each, "the agent's report is not added");
         assert!(!left_behind(&ended, "env").contains(CANARY));
         let calls = std::mem::take(&mut models.seen().calls);
         assert_eq!(calls.len(), 3);
@@ -91,8 +91,8 @@ fn whatever_way_a_model_is_called_the_organizations_key_goes_out_and_what_was_us
             let keys = theirs.iter().filter_map(|name| call.headers.get(*name));
             assert_eq!(keys.count(), 1, "the run's own key stays here");
             assert_eq!(call.headers[name], key);
-            let told = call.body["stream_options"]["include_usage"] == true;
-            assert_eq!(told, stream && call.path == "/v1/chat/completions");
+            let reported = call.body["stream_options"]["include_usage"] == true;
+            assert_eq!(reported, stream && call.path == "/v1/chat/completions");
         }
     }
 }

@@ -4,14 +4,14 @@ use awo_domain::control::RunnerEvent as E;
 use awo_domain::profile::resolve_built_in;
 use awo_domain::run::RunErrorCode as Code;
 
-use crate::scene::{Ended, Scene};
+use crate::scene::{EndedRunner, Scene};
 
 /// One check fails less with each iteration, until the fourth.
 const BETTER_EACH_TIME: &str = "tests: [{name: a, run: 'test $(cat n) -ge 2'}, \
      {name: b, run: 'test $(cat n) -ge 3'}, {name: c, run: 'test $(cat n) -ge 4'}]\n";
 const NEVER: &str = "tests: [{name: unit, run: 'false'}]\n";
 
-fn begun(ended: &Ended) -> usize {
+fn begun(ended: &EndedRunner) -> usize {
     let starts = |event: &&E| matches!(event, E::IterationStarted { .. });
     ended.events.iter().filter(starts).count()
 }

@@ -9,7 +9,7 @@ use awo_origins::git_host::{Access, GitHost};
 use awo_origins::github::{Call, STRANGER, Turn, refusal};
 use serde_json::json;
 
-use crate::scene::{CANARY, Ended, Scene, git};
+use crate::scene::{CANARY, EndedRunner, Scene, git};
 
 struct Stage {
     host: GitHost,
@@ -43,8 +43,8 @@ impl Stage {
         self.host.github.next(method, path_end, turn);
     }
 
-    fn answers(&self, method: &'static str, path_end: &'static str, status: u16, said: &str) {
-        let body = refusal(said, status).to_string();
+    fn answers(&self, method: &'static str, path_end: &'static str, status: u16, reply: &str) {
+        let body = refusal(reply, status).to_string();
         self.next(method, path_end, Turn::Answer(status, None, body));
     }
 
@@ -66,19 +66,19 @@ impl Stage {
 }
 
 /// Where the pull request of a run that succeeded is; its event says the same.
-fn url(ended: &Ended) -> Option<&str> {
+fn url(ended: &EndedRunner) -> Option<&str> {
     let Outcome::Succeeded { pr_url, .. } = ended.outcome() else {
         panic!("{:?} {}", ended.outcome(), ended.log);
     };
-    let told = ended.events.iter().find_map(|event| match event {
+    let reported = ended.events.iter().find_map(|event| match event {
         E::Delivered { pr_url, .. } => Some(pr_url),
         _ => None,
     });
-    assert_eq!(told, Some(pr_url), "{:#?}", ended.events);
+    assert_eq!(reported, Some(pr_url), "{:#?}", ended.events);
     pr_url.as_ref().map(|url| url.as_str())
 }
 
-fn notes(ended: &Ended) -> Vec<&str> {
+fn notes(ended: &EndedRunner) -> Vec<&str> {
     let note = |event: &'_ E| matches!(event, E::DeliverySkipped { .. });
     let notes = ended.events.iter().filter(|event| note(event));
     notes
@@ -89,9 +89,9 @@ fn notes(ended: &Ended) -> Vec<&str> {
         .collect()
 }
 
-fn no_secret(ended: &Ended) {
-    let told = serde_json::to_string(&(&ended.events, ended.outcome())).unwrap();
-    assert!(!told.contains(CANARY), "{told}");
+fn no_secret(ended: &EndedRunner) {
+    let reported = serde_json::to_string(&(&ended.events, ended.outcome())).unwrap();
+    assert!(!reported.contains(CANARY), "{reported}");
 }
 
 const OURS: &str = "https://github.example/acme/app/pull/1";
@@ -286,8 +286,8 @@ fn labels_and_reviewers_that_are_refused_leave_the_pull_request_as_it_is() {
 fn where_there_are_no_drafts_it_is_none_and_an_event_says_so() {
     let mut stage = Stage::new();
     stage.scene.spec.profile.git_ops.draft = true;
-    let said = "Draft pull requests are not supported in this repository.";
-    stage.answers("POST", "/pulls", 422, said);
+    let reply = "Draft pull requests are not supported in this repository.";
+    stage.answers("POST", "/pulls", 422, reply);
     let ended = stage.scene.run();
     assert_eq!(url(&ended), Some(OURS));
     assert_eq!(stage.host.github.pulls()[0]["draft"], false);
@@ -299,7 +299,7 @@ fn where_there_are_no_drafts_it_is_none_and_an_event_says_so() {
 }
 
 /// The only note of a run that succeeded without a pull request.
-fn why_none(ended: &Ended) -> &str {
+fn why_none(ended: &EndedRunner) -> &str {
     assert_eq!(url(ended), None);
     let [why] = notes(ended)[..] else {
         panic!("{:#?}", ended.events);

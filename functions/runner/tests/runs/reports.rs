@@ -3,22 +3,22 @@
 use awo_domain::run::RunErrorCode as Code;
 use awo_domain::verification::Status;
 
-use crate::scene::{Ended, Scene};
+use crate::scene::{EndedRunner, Scene};
 
 /// A run of one iteration of an agent that changes something.
-fn once(files: &[(&str, &str)]) -> Ended {
+fn once(files: &[(&str, &str)]) -> EndedRunner {
     Scene::new(files, "echo x > x").once().run()
 }
 
 /// A plan with one test, `unit`, that writes the file `given` as its report.
-fn reported(format: &str, given: &str, exit: u8) -> Ended {
+fn reported(format: &str, given: &str, exit: u8) -> EndedRunner {
     let plan = format!(
         "tests: [{{name: unit, run: 'cp given out; exit {exit}', report: {{format: {format}, path: out}}}}]\n"
     );
     once(&[("verify.yaml", &plan), ("given", given)])
 }
 
-fn says(ended: &Ended, name: &str, status: Status, word: &str) {
+fn says(ended: &EndedRunner, name: &str, status: Status, word: &str) {
     let check = ended.check(name);
     assert_eq!(check.status, status, "{check:?}");
     assert!(check.message.contains(word), "{check:?}");
@@ -54,9 +54,9 @@ fn failing_tests_and_findings_of_reports_are_checks_with_names_and_reach_the_age
     says(&ended, "unit: E1 a.js:3", Status::Failed, "bad");
     says(&ended, "unit: W1", Status::Warning, "odd");
 
-    let plan = "tests: [{name: unit, run: 'cp given out; test -e told', report: {format: junit, path: out}}]\n";
+    let plan = "tests: [{name: unit, run: 'cp given out; test -e noted', report: {format: junit, path: out}}]\n";
     let good = "<testsuite><testcase name='a'/></testsuite>";
-    let agent = "test $AWO_ITERATION = 1 || { grep -q 'unit: calc.divides' \"$AWO_PROMPT\" && cp good given && touch told; }; echo $AWO_ITERATION > x";
+    let agent = "test $AWO_ITERATION = 1 || { grep -q 'unit: calc.divides' \"$AWO_PROMPT\" && cp good given && touch noted; }; echo $AWO_ITERATION > x";
     let files = [("verify.yaml", plan), ("given", JUNIT), ("good", good)];
     Scene::new(&files, agent).run().succeeded();
 }
@@ -170,7 +170,7 @@ fn coverage_is_read_from_cobertura_and_a_report_that_is_missing_is_an_error() {
 }
 
 /// A test that fails as often as `fails` says, counted outside of the checkout's files.
-fn flaky(fails: u32, retries: u32) -> Ended {
+fn flaky(fails: u32, retries: u32) -> EndedRunner {
     let run = format!(
         "echo x >> $TMPDIR/n; test $(wc -l < $TMPDIR/n) -gt {fails} && cp good out || {{ cp given out; exit 1; }}"
     );

@@ -54,7 +54,7 @@ pub struct Running {
 }
 
 /// A runner that ended.
-pub struct Ended {
+pub struct EndedRunner {
     pub code: Option<i32>,
     pub events: Vec<RunnerEvent>,
     pub finish: Option<Finish>,
@@ -177,7 +177,7 @@ impl Scene {
         }
     }
 
-    pub fn run(&self) -> Ended {
+    pub fn run(&self) -> EndedRunner {
         self.start().end(self.dir.path())
     }
 }
@@ -202,7 +202,7 @@ impl Running {
     }
 
     /// Waits for the runner's end; the rules of the protocol must have held.
-    pub fn end(mut self, dir: &Path) -> Ended {
+    pub fn end(mut self, dir: &Path) -> EndedRunner {
         let deadline = Instant::now() + PATIENCE;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -227,7 +227,7 @@ impl Running {
             let clean = !text.contains(CANARY) && !text.contains(token);
             assert!(clean, "a secret is in the log: {text}");
         }
-        Ended {
+        EndedRunner {
             code: status.code(),
             events: seen.events.iter().map(|e| e.event.clone()).collect(),
             finish: seen.finish.clone(),
@@ -242,7 +242,7 @@ impl Running {
     }
 }
 
-impl Ended {
+impl EndedRunner {
     pub fn outcome(&self) -> &Outcome {
         let finish = self.finish.as_ref();
         &finish

@@ -125,7 +125,7 @@ fn a_fence_while_it_stops_takes_the_last_report_away() {
 }
 
 #[test]
-fn a_run_that_has_ended_reports_its_end_though_it_is_told_to_stop() {
+fn a_run_that_has_ended_reports_its_end_though_it_is_asked_to_stop() {
     let mut scene = Scene::new(FILES, "echo y > y");
     scene.fault = Fault::HoldsFinish;
     let running = scene.start();

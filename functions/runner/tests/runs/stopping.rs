@@ -57,8 +57,8 @@ fn a_canceled_agent_may_say_what_it_used() {
     assert_eq!((finish.iterations, finish.events.len()), (1, 0));
     assert_eq!(ended.logs.len(), 1);
     assert_eq!(output(&ended.logs[0].1), b"hello\ngoodbye\n");
-    let kept = fs::read(ended.run_dir.join("logs/1.log")).unwrap();
-    assert_eq!(kept, b"hello\ngoodbye\n");
+    let stored = fs::read(ended.run_dir.join("logs/1.log")).unwrap();
+    assert_eq!(stored, b"hello\ngoodbye\n");
     let last = ended.events.last();
     assert!(matches!(last, Some(E::IterationStarted { .. })), "{last:?}");
 }
@@ -138,8 +138,8 @@ fn an_immediate_kill_does_not_wait() {
     }
     let dead = start.elapsed();
     let ended = running.end(scene.dir.path());
-    let told = start.elapsed();
-    println!("immediate kill: SIGTERM to death {dead:?}, to the end of the runner {told:?}");
+    let reported = start.elapsed();
+    println!("immediate kill: SIGTERM to death {dead:?}, to the end of the runner {reported:?}");
     assert_eq!(ended.stopped(&scene), (true, None));
 }
 

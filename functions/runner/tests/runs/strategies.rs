@@ -4,17 +4,17 @@ use awo_domain::control::{Configuration, RunnerEvent as E};
 use awo_domain::profile::{Profile, resolve_built_in};
 use awo_domain::run::RunErrorCode;
 
-use crate::scene::{Ended, Scene};
+use crate::scene::{EndedRunner, Scene};
 
 const NEVER: &[(&str, &str)] = &[("verify.yaml", "tests: [{name: unit, run: 'false'}]\n")];
 
-fn with(profile: Profile, files: &[(&str, &str)], agent: &str) -> Ended {
+fn with(profile: Profile, files: &[(&str, &str)], agent: &str) -> EndedRunner {
     let mut scene = Scene::new(files, agent);
     scene.spec.profile = profile;
     scene.run()
 }
 
-fn begun(ended: &Ended) -> usize {
+fn begun(ended: &EndedRunner) -> usize {
     let starts = |event: &&E| matches!(event, E::IterationStarted { .. });
     ended.events.iter().filter(starts).count()
 }

@@ -8,7 +8,7 @@ use awo_domain::verification::{Level, Status};
 use crate::scene::Scene;
 
 /// A run of one iteration whose agent is `agent`.
-fn once(files: &[(&str, &str)], agent: &str) -> crate::scene::Ended {
+fn once(files: &[(&str, &str)], agent: &str) -> crate::scene::EndedRunner {
     let scene = Scene::new(files, agent).once();
     scene.run()
 }

@@ -60,7 +60,7 @@ fn another_branch_than_the_default_is_the_base() {
 }
 
 #[test]
-fn a_repository_without_a_commit_is_told_so() {
+fn a_repository_without_a_commit_is_reported() {
     let mut scene = Scene::new(&[("a", "a")], "true");
     let empty = scene.dir.path().join("empty");
     std::fs::create_dir(&empty).unwrap();

@@ -26,7 +26,7 @@ const BEGIN: Duration = Duration::from_millis(BEGIN_MS.unsigned_abs());
 /// way uses up one attempt, and nothing is shown as under way that waits.
 const QUICK: Duration = Duration::from_secs(1);
 
-/// What became of deliveries that were due.
+/// The outcomes of deliveries that were due.
 #[derive(Debug, Default)]
 struct Outcomes {
     settled: Vec<(Message, Verdict)>,
@@ -38,7 +38,7 @@ struct Outcomes {
 
 /// An attempt that is noted.
 #[derive(Debug)]
-struct Noted {
+struct RecordedAttempt {
     of: Attemptable,
     begun: Delivery,
 }
@@ -46,7 +46,7 @@ struct Noted {
 /// Attempts that were noted together.
 #[derive(Debug)]
 struct Series {
-    noted: Vec<Noted>,
+    noted: Vec<RecordedAttempt>,
     /// Not after that.
     noted_at: Instant,
     /// True if nothing else is due.
@@ -136,7 +136,7 @@ async fn take_delivery_permit(
     due: &mut VecDeque<Attemptable>,
     (permit, delivery_permits): (&SendPermit, Vec<u32>),
     settled: &mut Vec<(Message, Verdict)>,
-) -> Option<(DeliveryPermit, Noted)> {
+) -> Option<(DeliveryPermit, RecordedAttempt)> {
     while let Some(of) = due.pop_front() {
         let wanted = permit_request(state);
         let begun = async {
@@ -147,7 +147,7 @@ async fn take_delivery_permit(
         };
         match begun.await {
             Ok(BeginOutcome::WithPermit(delivery_permit, begun)) => {
-                return Some((delivery_permit, Noted { of, begun: *begun }));
+                return Some((delivery_permit, RecordedAttempt { of, begun: *begun }));
             }
             Ok(BeginOutcome::Changed) => settled.push((of.message, Verdict::Soon)),
             Ok(BeginOutcome::Busy) => {
@@ -204,7 +204,7 @@ async fn note(
     state: &State,
     due: Vec<Attemptable>,
     settled: &mut Vec<(Message, Verdict)>,
-) -> Vec<Noted> {
+) -> Vec<RecordedAttempt> {
     let now = state.clock.now();
     let begun = due.iter().map(|of| async {
         let begun = begun(state, &of.delivery, now)?;
@@ -214,7 +214,7 @@ async fn note(
     let mut noted = Vec::new();
     for (of, begun) in due.into_iter().zip(begun) {
         match begun {
-            Ok(Some(begun)) => noted.push(Noted { of, begun }),
+            Ok(Some(begun)) => noted.push(RecordedAttempt { of, begun }),
             Ok(None) => settled.push((of.message, Verdict::Soon)),
             Err(error) => settled.push((of.message, not_written(&error))),
         }
@@ -285,9 +285,13 @@ async fn note_end(
     }
 }
 
-async fn note_ends(state: &State, ends: Vec<(Noted, DeliveryEvent)>, made: &mut Outcomes) {
+async fn note_ends(
+    state: &State,
+    ends: Vec<(RecordedAttempt, DeliveryEvent)>,
+    made: &mut Outcomes,
+) {
     let written = ends.into_iter().map(|(noted, end)| async move {
-        let Noted { of, begun } = noted;
+        let RecordedAttempt { of, begun } = noted;
         let next = end.next();
         let written = note_end(state, &of.webhook, &begun, end).await;
         (of, next, written)

@@ -22,7 +22,7 @@ const COUNT_IS_GOOD: Duration = Duration::from_secs(60);
 
 /// How many messages were hidden when that was last asked.
 #[derive(Debug, Default)]
-pub(super) struct Hidden(Mutex<Option<(Instant, u64)>>);
+pub(super) struct InFlightCount(Mutex<Option<(Instant, u64)>>);
 
 /// Lets messages come back when they are wanted, and returns which stay.
 pub(super) async fn settle(state: &State, settled: Vec<(Message, Verdict)>) -> Vec<String> {
@@ -66,7 +66,7 @@ async fn are_many_hidden(state: &State) -> bool {
     if let Some((_, count)) = known.filter(|(at, _)| at.elapsed() < COUNT_IS_GOOD) {
         return count > MOST_HIDDEN;
     }
-    let count = match state.queue.hidden().await {
+    let count = match state.queue.in_flight().await {
         Ok(count) => count,
         Err(error) => {
             tracing::warn!(
@@ -81,7 +81,7 @@ async fn are_many_hidden(state: &State) -> bool {
     count > MOST_HIDDEN
 }
 
-impl Hidden {
+impl InFlightCount {
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<(Instant, u64)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

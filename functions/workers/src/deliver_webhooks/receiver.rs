@@ -25,7 +25,7 @@ pub(super) struct Attemptable {
 }
 
 /// What is to be done for a job, but an attempt.
-enum Settled {
+enum JobOutcome {
     Is(Verdict),
     Not(Box<(Delivery, Webhook)>),
 }
@@ -47,7 +47,7 @@ pub(super) async fn serve(
             continue;
         }
         match settle(state, found).await {
-            Ok(Settled::Not(attemptable)) => {
+            Ok(JobOutcome::Not(attemptable)) => {
                 let (delivery, webhook) = *attemptable;
                 due.push(Attemptable {
                     message,
@@ -55,7 +55,7 @@ pub(super) async fn serve(
                     webhook,
                 });
             }
-            Ok(Settled::Is(verdict)) => settled.push((message, verdict)),
+            Ok(JobOutcome::Is(verdict)) => settled.push((message, verdict)),
             Err(error) => {
                 let message_id = &message.id;
                 tracing::error!(
@@ -74,14 +74,14 @@ pub(super) async fn serve(
 }
 
 /// Does for a delivery what needs no attempt.
-async fn settle(state: &State, found: AddressedDelivery) -> Result<Settled, Error> {
+async fn settle(state: &State, found: AddressedDelivery) -> Result<JobOutcome, Error> {
     let now = state.clock.now();
     let AddressedDelivery {
         delivery, webhook, ..
     } = found;
     let Some(found) = delivery else {
         // DynamoDB has removed it in its time.
-        return Ok(Settled::Is(Verdict::Done));
+        return Ok(JobOutcome::Is(Verdict::Done));
     };
     let unseen_end = (found.progress).unseen_end(now, &state.schedule, random(state, now));
     let is_given_up = unseen_end.is_some();
@@ -117,13 +117,13 @@ async fn settle(state: &State, found: AddressedDelivery) -> Result<Settled, Erro
             Verdict::Waits(until)
         }
         (DeliveryStanding::Due, _, Some(webhook)) => {
-            return Ok(Settled::Not(Box::new((delivery, webhook))));
+            return Ok(JobOutcome::Not(Box::new((delivery, webhook))));
         }
         (DeliveryStanding::Due, _, None) => {
             return Err(Error::internal("an attempt that is under way is due"));
         }
     };
-    Ok(Settled::Is(verdict))
+    Ok(JobOutcome::Is(verdict))
 }
 
 /// Randomness for a jitter.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use awo_domain::{Error, OrgId, Timestamp};
 
-use super::{State, Swept};
+use super::{State, SweepReport};
 
 /// Most records by which a sweep finds organizations, and how long it begins with another addition:
 /// what lives comes first.
@@ -13,7 +13,7 @@ const MAX_DUE: u32 = 1_000;
 const ADDING: Duration = Duration::from_secs(20);
 
 /// Notes what a credit is worth: exports of the past keep to it.
-pub(super) async fn note_price(state: &State, now: Timestamp, swept: &mut Swept) {
+pub(super) async fn note_price(state: &State, now: Timestamp, swept: &mut SweepReport) {
     let noted = state.store.note_credit_price(state.credits_per_usd, now);
     if let Err(error) = noted.await {
         tracing::error!(
@@ -26,7 +26,7 @@ pub(super) async fn note_price(state: &State, now: Timestamp, swept: &mut Swept)
 }
 
 /// Adds what is due, and what has come since.
-pub(super) async fn add(state: &State, now: Timestamp, swept: &mut Swept) {
+pub(super) async fn add(state: &State, now: Timestamp, swept: &mut SweepReport) {
     let began = Instant::now();
     let due = match state.store.due_costs(now, MAX_DUE).await {
         Ok(due) => due,

@@ -1,15 +1,15 @@
 //! Takes task definitions out of use that no run needs any more.
 
 use awo_domain::Timestamp;
-use awo_execution::definitions::look_after;
+use awo_execution::definitions::check;
 
-use super::{State, Swept};
+use super::{State, SweepReport};
 
 /// Most families that one sweep reads: each costs ECS a few calls, of which it takes about one a
 /// second.
 const MAX_FAMILIES: u32 = 20;
 
-pub(super) async fn look_after_due(state: &State, now: Timestamp, swept: &mut Swept) {
+pub(super) async fn check_due(state: &State, now: Timestamp, swept: &mut SweepReport) {
     let due = match state.store.due_definitions(now, MAX_FAMILIES).await {
         Ok(due) => due,
         Err(error) => {
@@ -24,12 +24,12 @@ pub(super) async fn look_after_due(state: &State, now: Timestamp, swept: &mut Sw
     };
     for family in due {
         swept.due += 1;
-        if let Err(error) = look_after(&state.store, &state.compute, &family, now).await {
+        if let Err(error) = check(&state.store, &state.compute, &family, now).await {
             tracing::error!(
                 event = "sweep_definition_failed",
                 ?family,
                 ?error,
-                "the sweep could not look after a task definition"
+                "the sweep could not check a task definition"
             );
             swept.failed += 1;
         }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use awo_domain::{Error, Timestamp};
 use awo_store::Store;
-use awo_store::ledger::checkpoints::{Checked, Checkpoint};
+use awo_store::ledger::checkpoints::{Checkpoint, LedgerCheck};
 
-use super::Swept;
+use super::SweepReport;
 
 /// Most ledgers of one sweep, and how long it begins with another one: what lives comes first.
 const MAX_CHECKS: u32 = 100;
@@ -17,7 +17,7 @@ const CHECKING: Duration = Duration::from_secs(15);
 const MAX_STEPS: u32 = 5;
 
 /// Checks what is due.
-pub(super) async fn check(store: &Store, now: Timestamp, swept: &mut Swept) {
+pub(super) async fn check(store: &Store, now: Timestamp, swept: &mut SweepReport) {
     let began = Instant::now();
     let due = match store.due_checkpoints(now, MAX_CHECKS).await {
         Ok(due) => due,
@@ -54,7 +54,7 @@ async fn check_due(store: &Store, seen: &Checkpoint, now: Timestamp) -> Result<(
 
 async fn check_one(store: &Store, from: &Checkpoint, now: Timestamp) -> Result<(), Error> {
     let (checked, next) = Box::pin(store.check_ledger(from, MAX_STEPS, now)).await?;
-    if let Checked::Drifts { expected, found } = checked {
+    if let LedgerCheck::Drifts { expected, found } = checked {
         tracing::error!(event = "ledger_drifts", org = %from.org_id, ?expected, ?found, "the ledger drifts");
     }
     store.advance_checkpoint(from, &next).await?;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use awo_domain::{Error, Timestamp};
 use awo_store::webhooks::notifications::Notification;
-use awo_store::webhooks::outbox::Overdue;
+use awo_store::webhooks::outbox::OverdueItem;
 
-use super::{State, Swept};
+use super::{State, SweepReport};
 
 /// Most overdue notifications of a shard in one sweep; the next one takes the rest.
 const MAX_OVERDUE: u32 = 500;
@@ -15,7 +15,7 @@ const MAX_OVERDUE: u32 = 500;
 const AGAIN_MS: i64 = 5 * 60_000;
 
 /// Sends what is overdue.
-pub(super) async fn send_again(state: &State, now: Timestamp, swept: &mut Swept) {
+pub(super) async fn send_again(state: &State, now: Timestamp, swept: &mut SweepReport) {
     let overdue = match state.store.overdue_notifications(now, MAX_OVERDUE).await {
         Ok(overdue) => overdue,
         Err(error) => {
@@ -40,17 +40,17 @@ pub(super) async fn send_again(state: &State, now: Timestamp, swept: &mut Swept)
     }
 }
 
-async fn send(state: &State, overdue: Vec<Overdue>, now: Timestamp) -> Result<(), Error> {
-    let notification = |overdue: &Overdue| match overdue {
-        Overdue::Delivery { at, .. } => Notification::Delivery(at.clone()),
-        Overdue::Event { org_id } => Notification::Outbox(org_id.clone()),
+async fn send(state: &State, overdue: Vec<OverdueItem>, now: Timestamp) -> Result<(), Error> {
+    let notification = |overdue: &OverdueItem| match overdue {
+        OverdueItem::Delivery { at, .. } => Notification::Delivery(at.clone()),
+        OverdueItem::Event { org_id } => Notification::Outbox(org_id.clone()),
     };
     let notifications: BTreeSet<Notification> = overdue.iter().map(notification).collect();
     let notifications: Vec<Notification> = notifications.into_iter().collect();
     state.notifications.send(&notifications).await?;
     // After they were sent: a crash in between sends them twice.
     for overdue in overdue {
-        if let Overdue::Delivery { at, due_at } = overdue {
+        if let OverdueItem::Delivery { at, due_at } = overdue {
             let again_at = now.plus_ms(AGAIN_MS);
             let later = state.store.postpone_delivery(&at, due_at, again_at);
             later.await?;

@@ -15,7 +15,7 @@ use crate::grid::{Column, Entry, Grid};
 use crate::output::Output;
 use crate::screen::Screen;
 
-/// Pause between two looks at what still runs.
+/// Pause between two reads of the active runs.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The organizations that are meant: one that must be there, or all that were not deleted.

@@ -3,7 +3,7 @@
 
 use awo_domain::OrgId;
 use awo_domain::money::MicroCredits;
-use awo_store::ledger::checkpoints::{Checked, Checkpoint, Sums};
+use awo_store::ledger::checkpoints::{Checkpoint, LedgerCheck, Sums};
 use serde_json::{Value, json};
 
 use super::stores::{Stores, refused};
@@ -26,7 +26,7 @@ pub async fn check(stores: &Stores, org: Option<&OrgId>, output: &Output) -> Res
         let begin = Checkpoint::begin(org, now);
         let checked = stores.store.check_ledger(&begin, MAX_STEPS, now).await;
         let (checked, next) = checked.map_err(refused)?;
-        let is_sound = matches!(checked, Checked::Sound(_));
+        let is_sound = matches!(checked, LedgerCheck::Sound(_));
         if is_sound {
             let replaced = stores.store.replace_checkpoint(&next).await;
             replaced.map_err(refused)?;
@@ -57,25 +57,27 @@ fn sums(of: &Sums) -> Value {
     })
 }
 
-fn verdict(org: &OrgId, checked: &Checked) -> Value {
+fn verdict(org: &OrgId, checked: &LedgerCheck) -> Value {
     match checked {
-        Checked::Sound(found) => json!({ "orgId": org, "status": "sound", "found": sums(found) }),
-        Checked::Drifts { expected, found } => json!({
+        LedgerCheck::Sound(found) => {
+            json!({ "orgId": org, "status": "sound", "found": sums(found) })
+        }
+        LedgerCheck::Drifts { expected, found } => json!({
             "orgId": org, "status": "drifts", "expected": sums(expected), "found": sums(found),
         }),
-        Checked::Unknown => json!({ "orgId": org, "status": "unknown" }),
+        LedgerCheck::Unknown => json!({ "orgId": org, "status": "unknown" }),
     }
 }
 
-fn line(org: &OrgId, checked: &Checked) -> String {
+fn line(org: &OrgId, checked: &LedgerCheck) -> String {
     match checked {
-        Checked::Sound(found) => format!("{org}  sound    {}", sums(found)),
-        Checked::Drifts { expected, found } => format!(
+        LedgerCheck::Sound(found) => format!("{org}  sound    {}", sums(found)),
+        LedgerCheck::Drifts { expected, found } => format!(
             "{org}  DRIFTS   entries and holds give {}, the balance is {}",
             sums(expected),
             sums(found)
         ),
-        Checked::Unknown => {
+        LedgerCheck::Unknown => {
             format!("{org}  unknown  the ledger changed during the check: try again")
         }
     }

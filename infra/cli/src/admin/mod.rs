@@ -150,7 +150,7 @@ async fn add_credits(
             what: "the stores".to_owned(),
             why: cause,
             advice: format!(
-                "look for {id} in the organization's transactions before you try again: it may \
+                "search for {id} in the organization's transactions before you try again: it may \
                  have been written"
             ),
         },

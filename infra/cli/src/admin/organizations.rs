@@ -13,7 +13,7 @@ use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read::field;
 
-/// What an operator is told of an organization's state, the gravest first.
+/// An organization's state as operators see it, the gravest first.
 pub fn status(organization: &Organization, tally: &Tally) -> &'static str {
     if organization.deleted_at.is_some() {
         "deleted"

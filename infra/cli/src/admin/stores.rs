@@ -78,7 +78,7 @@ fn local_environment(data_dir: &Path) -> Result<Environment, Failure> {
     let text = std::fs::read(&path).map_err(|e| gone(format!("{}: {e}", path.display())))?;
     let settings: BTreeMap<String, String> = serde_json::from_slice(&text)
         .map_err(|e| Failure::Broken(format!("{} cannot be read: {e}", path.display())))?;
-    // The file outlives the service, so it is asked whether anybody is there.
+    // The file outlives the service, so the service is called to see whether it runs.
     let database = settings.get(DATABASE).and_then(|url| Url::parse(url).ok());
     let address = database.and_then(|url| {
         let address = (url.host_str()?.to_owned(), url.port_or_known_default()?);

@@ -11,7 +11,7 @@ const MAX_NAME: usize = 128;
 /// Longest name of a secret, a git host's included.
 const MAX_SECRET_NAME: usize = 200;
 
-/// What a key may do.
+/// The scopes of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scopes(pub Vec<Scope>);
 
@@ -78,7 +78,7 @@ pub fn secret_name(text: &str) -> Result<String, String> {
     ))
 }
 
-/// What a new key may do, and for how long.
+/// The scopes and the lifetime of a new key.
 #[derive(Debug, Clone, clap::Args)]
 pub struct KeyArguments {
     /// Scopes of the key, separated by commas; * for all
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scopes_are_read_strictly_and_the_valid_ones_are_told() {
+    fn scopes_are_read_strictly_and_an_error_lists_the_valid_ones() {
         let read = scopes("runs:read, *,runs:read").unwrap();
         assert_eq!(read, Scopes(vec![Scope::RunsRead, Scope::All]));
         for bad in [

@@ -121,7 +121,7 @@ impl Submit {
             .or(Some(&self.argv).filter(|argv| !argv.is_empty()))
     }
 
-    /// The body of the create, but for the parent, whose id has to be looked up.
+    /// The body of the create, but for the parent, whose id has to be completed.
     ///
     /// # Errors
     /// When a key is given twice.
@@ -130,7 +130,7 @@ impl Submit {
         body.insert("taskPrompt".to_owned(), json!(prompt));
         body.insert("workspaceSource".to_owned(), source);
         let argv = self.argv();
-        // The command says which agent is meant where nothing else does.
+        // A command implies its agent type where no other option sets one.
         let kind = self.agent.as_deref();
         let kind = kind.or(argv.is_some().then_some(AgentType::Command.as_str()));
         let agent = [

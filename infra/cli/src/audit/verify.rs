@@ -2,7 +2,7 @@
 //! It trusts no response and computes each hash itself.
 
 use awo_domain::RunId;
-use awo_domain::audit::chain::{self, BrokenLink, Checked, Served};
+use awo_domain::audit::chain::{self, BrokenLink, ChainCheck, ServedAudit};
 use comfy_table::Color;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::paint::clean_line;
 use crate::read::field;
 use crate::reference;
 
-/// How often both answers are read until they tell of the same moment: a run that goes on may
+/// How often both answers are read until they show the same moment: an active run may
 /// take a snapshot between them.
 const READS: usize = 3;
 /// Letters of a value that are shown.
@@ -26,7 +26,7 @@ const SHOWN: usize = 200;
 pub async fn run(client: &Client, wanted: &VerifyAudit, output: &Output) -> Result<(), Failure> {
     let run = reference::run(client, &wanted.id).await?;
     let (audit, snapshots) = read(client, &run).await?;
-    let served = Served {
+    let served = ServedAudit {
         run: &run,
         audit: &audit,
         snapshots: &snapshots,
@@ -62,7 +62,7 @@ async fn read(client: &Client, run: &RunId) -> Result<(Value, Value), Failure> {
     Ok(both)
 }
 
-fn verdict(run: &RunId, checked: &Checked) -> Value {
+fn verdict(run: &RunId, checked: &ChainCheck) -> Value {
     let mut verdict = json!({
         "runId": run, "intact": checked.broken.is_none(), "snapshots": checked.hashes.len(),
     });
@@ -74,7 +74,12 @@ fn verdict(run: &RunId, checked: &Checked) -> Value {
     verdict
 }
 
-fn show(run: &RunId, snapshots: &Value, checked: &Checked, output: &Output) -> Result<(), Failure> {
+fn show(
+    run: &RunId,
+    snapshots: &Value,
+    checked: &ChainCheck,
+    output: &Output,
+) -> Result<(), Failure> {
     let broken = checked.broken.as_ref();
     let mut grid = Grid::new(&[
         Column::number("snapshot", 0),

@@ -4,7 +4,7 @@ use awo_cloud::Environment;
 use serde_json::json;
 
 use super::default_name;
-use super::store::{self, LOCAL, Stored};
+use super::store::{self, LOCAL, ServiceContext};
 use crate::address::{self, Address};
 use crate::arguments::{Connection, Login, context_name};
 use crate::client::Client;
@@ -39,7 +39,7 @@ pub async fn run(
     };
     check(&Client::new(address)?).await?;
     store::change(environment, |contexts| {
-        let stored = Stored {
+        let stored = ServiceContext {
             url: url.to_string(),
             api_key,
         };

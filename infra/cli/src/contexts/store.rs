@@ -16,7 +16,7 @@ pub const LOCAL: &str = "local";
 /// A service and the key to it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Stored {
+pub struct ServiceContext {
     /// Its base URL.
     pub url: String,
     /// The key.
@@ -31,7 +31,7 @@ pub struct Contexts {
     pub current: Option<String>,
     /// By name.
     #[serde(default)]
-    pub contexts: BTreeMap<String, Stored>,
+    pub contexts: BTreeMap<String, ServiceContext>,
 }
 
 impl Contexts {
@@ -44,7 +44,7 @@ impl Contexts {
     }
 
     /// A context that must be there.
-    pub fn named(&self, name: &str) -> Result<&Stored, Failure> {
+    pub fn named(&self, name: &str) -> Result<&ServiceContext, Failure> {
         self.contexts.get(name).ok_or_else(|| {
             Failure::Usage(format!(
                 "there is no context {name}\n  what to do: `awo context list` lists the \

@@ -13,7 +13,7 @@ use super::arguments::Export;
 const PATH: &str = "/v1/exports/focus";
 /// What the service writes last where an export broke off.
 const INCOMPLETE: &str = "# incomplete";
-/// How much of the end is looked at for that: the line is shorter.
+/// How much of the end is searched for that: the line is shorter.
 const END: usize = 200;
 
 /// Writes an export to a file, or to the standard output.
@@ -33,7 +33,7 @@ pub async fn run(client: &Client, wanted: &Export, output: &Output) -> Result<()
     output.line(&format!("{rows} rows in {}", path.display()))
 }
 
-/// Copies the rows, and says how many they are.
+/// Copies the rows, and returns their number.
 async fn write(
     client: &Client,
     query: &[(&str, String)],

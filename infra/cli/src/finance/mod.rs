@@ -24,7 +24,7 @@ use crate::read::field;
 use arguments::{FinanceAction, Report};
 
 const PATH: &str = "/v1/usage/report";
-/// What a forecast looks back on, at least.
+/// The shortest period that a forecast is based on.
 const HOUR_MS: i64 = 3_600_000;
 
 #[derive(Debug, Deserialize)]

@@ -19,20 +19,20 @@ const MAX_FILE: u64 = 64 * 1_024 * 1_024;
 const NANO_PLACES: usize = 9;
 const CENT_PLACES: usize = 7;
 
-/// What a model was used for.
+/// The usage of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Used {
+pub struct ProviderUsage {
     /// All input tokens.
     pub input_tokens: i64,
     /// Output tokens.
     pub output_tokens: i64,
-    /// Billionths of a dollar; none where nobody says.
+    /// Billionths of a dollar; none where the report has no dollars.
     pub usd_nano: Option<i64>,
 }
 
-impl Used {
+impl ProviderUsage {
     /// Adds more.
-    pub fn add(&mut self, more: &Used) {
+    pub fn add(&mut self, more: &ProviderUsage) {
         self.input_tokens = self.input_tokens.saturating_add(more.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(more.output_tokens);
         self.usd_nano = match (self.usd_nano, more.usd_nano) {
@@ -47,12 +47,12 @@ impl Used {
     }
 }
 
-/// What the files say of a month, by day and model.
+/// The files' usage of a month, by day and model.
 pub fn read(
     provider: Provider,
     files: &[PathBuf],
     month: &str,
-) -> Result<BTreeMap<(String, String), Used>, Failure> {
+) -> Result<BTreeMap<(String, String), ProviderUsage>, Failure> {
     let (from, to) = bounds(month)?;
     let mut rows = BTreeMap::new();
     for file in files {
@@ -90,7 +90,7 @@ fn add_page(
     provider: Provider,
     page: &Value,
     (from, to): (&str, &str),
-    rows: &mut BTreeMap<(String, String), Used>,
+    rows: &mut BTreeMap<(String, String), ProviderUsage>,
 ) -> Result<(), String> {
     let buckets = page["data"].as_array();
     let buckets = buckets.ok_or("is no answer of a usage or cost report: it has no data")?;
@@ -127,7 +127,7 @@ fn day(provider: Provider, bucket: &Value) -> Result<String, String> {
 }
 
 /// Tokens of a usage report, or cents of a cost report.
-fn anthropic(result: &Value) -> Result<(String, Used), String> {
+fn anthropic(result: &Value) -> Result<(String, ProviderUsage), String> {
     let model = |why: &str| {
         result["model"]
             .as_str()
@@ -136,11 +136,11 @@ fn anthropic(result: &Value) -> Result<(String, Used), String> {
     };
     if let Some(amount) = result.get("amount") {
         let amount = amount.as_str().ok_or("has an amount that is no text")?;
-        let used = Used {
+        let used = ProviderUsage {
             usd_nano: Some(
                 nano(amount, CENT_PLACES).map_err(|_| format!("has the amount {amount}"))?,
             ),
-            ..Used::default()
+            ..ProviderUsage::default()
         };
         let of = result["cost_type"].as_str().unwrap_or("tokens");
         return match of {
@@ -159,7 +159,7 @@ fn anthropic(result: &Value) -> Result<(String, Used), String> {
         .map(count)
         .sum();
     let read = count(&result["uncached_input_tokens"]) + count(&result["cache_read_input_tokens"]);
-    let used = Used {
+    let used = ProviderUsage {
         input_tokens: read + written,
         output_tokens: count(&result["output_tokens"]),
         usd_nano: None,
@@ -171,7 +171,7 @@ fn anthropic(result: &Value) -> Result<(String, Used), String> {
 }
 
 /// Tokens of a usage report, or dollars of a cost report.
-fn openai(result: &Value) -> Result<(String, Used), String> {
+fn openai(result: &Value) -> Result<(String, ProviderUsage), String> {
     if let Some(amount) = result.get("amount") {
         let value = match &amount["value"] {
             Value::String(text) => text.clone(),
@@ -185,16 +185,16 @@ fn openai(result: &Value) -> Result<(String, Used), String> {
         let item = item.ok_or("has costs without a line item: ask for group_by=line_item")?;
         let model = item.split(',').next().unwrap_or(item).trim();
         let usd_nano = nano(&value, NANO_PLACES).map_err(|_| format!("has the amount {value}"))?;
-        let used = Used {
+        let used = ProviderUsage {
             usd_nano: Some(usd_nano),
-            ..Used::default()
+            ..ProviderUsage::default()
         };
         return Ok((model.to_owned(), used));
     }
     let count = |name: &str| result[name].as_i64().unwrap_or(0);
     let model = result["model"].as_str();
     let model = model.ok_or("has usage without a model: ask for group_by=model")?;
-    let used = Used {
+    let used = ProviderUsage {
         input_tokens: count("input_tokens"),
         output_tokens: count("output_tokens"),
         usd_nano: None,

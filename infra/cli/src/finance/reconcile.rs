@@ -14,7 +14,7 @@ use crate::grid::{Column, Entry, Grid};
 use crate::output::Output;
 
 use super::arguments::{Provider, Reconcile};
-use super::provider_report::{self, Used};
+use super::provider_report::{self, ProviderUsage};
 
 const PATH: &str = "/v1/usage/report";
 /// Most pages of our report.
@@ -22,8 +22,8 @@ const MAX_PAGES: usize = 1_000;
 /// All of it, in per cent.
 const WHOLE: f64 = 100.0;
 
-/// What is told apart: a day, or the whole month, and a model.
-type Rows = BTreeMap<(String, String), Used>;
+/// The key of a row: a day, or the whole month, and a model.
+type Rows = BTreeMap<(String, String), ProviderUsage>;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,7 +42,7 @@ struct Row {
     model_usd: f64,
 }
 
-/// What a comparison says.
+/// The finding of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finding {
     Agrees,
@@ -56,9 +56,9 @@ enum Finding {
 
 /// Both sides, and by how many per cent of theirs ours differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Compared {
-    ours: Used,
-    theirs: Used,
+struct Comparison {
+    ours: ProviderUsage,
+    theirs: ProviderUsage,
     tokens_error: f64,
     /// None where the provider's report has no dollars.
     dollars_error: Option<f64>,
@@ -81,7 +81,7 @@ pub async fn run(client: &Client, wanted: &Reconcile, output: &Output) -> Result
         .map(|of| of.finding(wanted.tolerance))
         .collect();
     if output.is_json() {
-        let row = |((period, model), of): (&(String, String), &Compared)| {
+        let row = |((period, model), of): (&(String, String), &Comparison)| {
             of.json(period, model, wanted.tolerance)
         };
         let shown = json!({
@@ -125,7 +125,7 @@ async fn ours(client: &Client, wanted: &Reconcile) -> Result<Rows, Failure> {
             let sums = rows
                 .entry((row.bucket, provider_report::plain(&model)))
                 .or_default();
-            sums.add(&Used {
+            sums.add(&ProviderUsage {
                 input_tokens: row.input_tokens,
                 output_tokens: row.output_tokens,
                 usd_nano: Some(provider_report::nano(&row.model_usd.to_string(), 9)?),
@@ -166,19 +166,19 @@ fn of_month(rows: &Rows, month: &str) -> Rows {
     sums
 }
 
-fn compared(ours: &Rows, theirs: &Rows) -> BTreeMap<(String, String), Compared> {
+fn compared(ours: &Rows, theirs: &Rows) -> BTreeMap<(String, String), Comparison> {
     let keys = ours.keys().chain(theirs.keys()).cloned();
     let has_dollars = theirs.values().any(|used| used.usd_nano.is_some());
     let compare = |key: (String, String)| {
         let of = |rows: &Rows| rows.get(&key).copied().unwrap_or_default();
-        let compared = Compared::of(of(ours), of(theirs), has_dollars);
+        let compared = Comparison::of(of(ours), of(theirs), has_dollars);
         (key, compared)
     };
     keys.map(compare).collect()
 }
 
-impl Compared {
-    fn of(ours: Used, theirs: Used, has_dollars: bool) -> Compared {
+impl Comparison {
+    fn of(ours: ProviderUsage, theirs: ProviderUsage, has_dollars: bool) -> Comparison {
         let input = error(ours.input_tokens, theirs.input_tokens);
         let output = error(ours.output_tokens, theirs.output_tokens);
         let larger = if input.abs() > output.abs() {
@@ -187,7 +187,7 @@ impl Compared {
             output
         };
         let dollars = error(ours.usd_nano.unwrap_or(0), theirs.usd_nano.unwrap_or(0));
-        Compared {
+        Comparison {
             ours,
             theirs,
             tokens_error: larger,
@@ -209,7 +209,7 @@ impl Compared {
     }
 
     fn json(&self, period: &str, model: &str, tolerance: f64) -> serde_json::Value {
-        let side = |of: &Used| json!({ "inputTokens": of.input_tokens, "outputTokens": of.output_tokens, "usd": of.usd_nano.map(dollars) });
+        let side = |of: &ProviderUsage| json!({ "inputTokens": of.input_tokens, "outputTokens": of.output_tokens, "usd": of.usd_nano.map(dollars) });
         json!({
             "period": period,
             "model": model,
@@ -267,8 +267,8 @@ fn dollars(nano: i64) -> f64 {
 }
 
 fn show(
-    months: &BTreeMap<(String, String), Compared>,
-    days: &BTreeMap<(String, String), Compared>,
+    months: &BTreeMap<(String, String), Comparison>,
+    days: &BTreeMap<(String, String), Comparison>,
     wanted: &Reconcile,
     output: &Output,
 ) -> Result<(), Failure> {
@@ -284,10 +284,10 @@ fn show(
         Column::whole("finding", 0),
     ]);
     // First the month, then the days on which something differs.
-    let differs = |of: &&Compared| of.finding(wanted.tolerance) != Finding::Agrees;
+    let differs = |of: &&Comparison| of.finding(wanted.tolerance) != Finding::Agrees;
     let days = days.iter().filter(|(_, of)| differs(of));
     for ((period, model), of) in months.iter().chain(days) {
-        let usd = |used: &Used| {
+        let usd = |used: &ProviderUsage| {
             used.usd_nano
                 .map_or("–".to_owned(), |nano| format!("{:.4}", dollars(nano)))
         };
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn tokens_that_agree_and_dollars_that_do_not_are_another_case_than_tokens_that_do_not() {
-        let used = |tokens: i64, usd: i64| Used {
+        let used = |tokens: i64, usd: i64| ProviderUsage {
             input_tokens: tokens,
             output_tokens: 10,
             usd_nano: Some(usd),
@@ -332,15 +332,19 @@ mod tests {
             (used(100, 500), used(150, 750), Finding::CallsElsewhere),
             (used(100, 500), used(150, 500), Finding::CallsElsewhere),
             (used(150, 750), used(100, 500), Finding::CallsUnknown),
-            (used(100, 500), Used::default(), Finding::CallsUnknown),
+            (
+                used(100, 500),
+                ProviderUsage::default(),
+                Finding::CallsUnknown,
+            ),
         ] {
-            let compared = Compared::of(ours, theirs, true);
+            let compared = Comparison::of(ours, theirs, true);
             assert_eq!(compared.finding(1.0), finding, "{compared:?}");
         }
-        let without = Compared::of(used(100, 500), used(100, 0), false);
+        let without = Comparison::of(used(100, 500), used(100, 0), false);
         assert_eq!(without.finding(0.0), Finding::Agrees);
         assert_eq!(
-            Compared::of(used(99, 1), used(100, 1), true).finding(1.0),
+            Comparison::of(used(99, 1), used(100, 1), true).finding(1.0),
             Finding::Agrees
         );
     }

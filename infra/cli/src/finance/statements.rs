@@ -45,12 +45,12 @@ struct Page {
     #[serde(default)]
     statements: Vec<Statement>,
     #[serde(default)]
-    transactions: Vec<Booked>,
+    transactions: Vec<MonthTransaction>,
     next_cursor: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Booked {
+struct MonthTransaction {
     #[serde(rename = "type")]
     kind: String,
     amount: f64,
@@ -210,7 +210,7 @@ pub async fn verify(client: &Client, output: &Output) -> Result<(), Failure> {
         faults.extend(fault.map(|why| format!("{}: {why}", of.month)));
         let ledger = of_ledger(client, &of.month).await?;
         if ledger != (of.purchases, of.deductions, of.refunds) {
-            faults.push(format!("{}: the ledger says something else", of.month));
+            faults.push(format!("{}: the ledger has another amount", of.month));
         }
         checked += 1;
         previous = Some(of);

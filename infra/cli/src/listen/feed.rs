@@ -22,14 +22,14 @@ const PER_SECOND: u32 = 4;
 const MAX_PAUSE: Duration = Duration::from_secs(15);
 /// Runs of a page.
 const PAGE: &str = "100";
-/// Most pages that are looked through for runs.
+/// Most pages that are read for runs.
 const MAX_PAGES: u32 = 100;
 /// Statuses of runs that are not over.
 const OPEN: [&str; 3] = ["queued", "building", "running"];
 
-/// What there is to show.
+/// The next item to show.
 #[derive(Debug)]
-pub enum Heard {
+pub enum FeedItem {
     /// Whatever happens from now on will be shown.
     Begun,
     /// An event.
@@ -56,7 +56,7 @@ pub struct Feed<'a> {
 
 impl<'a> Feed<'a> {
     /// The events since a time. Without one it is what comes after the first reading, whatever the
-    /// clocks of service and client say.
+    /// clocks of service and client show.
     pub fn new(client: &'a Client, since: Option<Timestamp>) -> Feed<'a> {
         Feed {
             client,
@@ -71,10 +71,10 @@ impl<'a> Feed<'a> {
     }
 
     /// Waits for what comes next.
-    pub async fn next(&mut self) -> Result<Heard, Failure> {
+    pub async fn next(&mut self) -> Result<FeedItem, Failure> {
         loop {
             if let Some((run, event)) = self.ready.pop_front() {
-                return Ok(Heard::Event(run, event));
+                return Ok(FeedItem::Event(run, event));
             }
             if self.begun || self.away {
                 tokio::time::sleep(self.pause).await;
@@ -84,16 +84,16 @@ impl<'a> Feed<'a> {
                 Ok(()) => {
                     let was_away = std::mem::take(&mut self.away);
                     if !had_begun {
-                        return Ok(Heard::Begun);
+                        return Ok(FeedItem::Begun);
                     }
                     if was_away {
-                        return Ok(Heard::Back);
+                        return Ok(FeedItem::Back);
                     }
                 }
                 Err(failure) if failure.may_pass() => {
                     self.pause = (self.pause * 2).min(MAX_PAUSE);
                     if !std::mem::replace(&mut self.away, true) {
-                        return Ok(Heard::Away);
+                        return Ok(FeedItem::Away);
                     }
                 }
                 Err(failure) => return Err(failure),

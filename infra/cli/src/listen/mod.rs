@@ -18,8 +18,8 @@ use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read::field;
 use arguments::{Listen, Trigger};
-use feed::{Feed, Heard};
-use receiver::{Posted, Receiver};
+use feed::{Feed, FeedItem};
+use receiver::{PostOutcome, Receiver};
 
 /// Shows events, and posts them, until it is interrupted.
 pub async fn run(
@@ -48,7 +48,7 @@ pub fn print_secret(environment: &Environment, output: &Output) -> Result<(), Fa
     }
 }
 
-/// Where events go, and what says so.
+/// The destination of events, and the setting that names it.
 fn receiver(
     url: Option<&str>,
     environment: &Environment,
@@ -74,16 +74,16 @@ async fn forward(
 ) -> Result<(), Failure> {
     loop {
         let (run, event) = match feed.next().await? {
-            Heard::Event(run, event) => (run, event),
-            Heard::Begun => {
+            FeedItem::Event(run, event) => (run, event),
+            FeedItem::Begun => {
                 output.remark(remark);
                 continue;
             }
-            Heard::Away => {
+            FeedItem::Away => {
                 output.remark("the service does not respond; trying again");
                 continue;
             }
-            Heard::Back => {
+            FeedItem::Back => {
                 output.remark("the service responds again; the missed events follow");
                 continue;
             }
@@ -102,7 +102,7 @@ async fn post(
     event: &TimelineEvent,
     receiver: Option<&Receiver>,
     output: &Output,
-) -> Result<Option<Posted>, Failure> {
+) -> Result<Option<PostOutcome>, Failure> {
     let id = identity::event_id(run, event.sequence, event.timestamp);
     let body = envelope::body(&id, event)
         .map_err(|e| Failure::Broken(format!("the event is not JSON: {e}")))?;

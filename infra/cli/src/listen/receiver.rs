@@ -15,10 +15,10 @@ const FILE: &str = "listen.json";
 /// As long as a webhook's receiver has.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What stays between two calls.
+/// The file that stays between two calls.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Stored {
+struct MemoryFile {
     secret: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     forward_to: Option<String>,
@@ -36,7 +36,7 @@ pub fn recall(environment: &Environment) -> Result<Memory, Failure> {
     let text = dir
         .as_ref()
         .and_then(|dir| std::fs::read(dir.join(FILE)).ok());
-    let stored = text.and_then(|text| serde_json::from_slice::<Stored>(&text).ok());
+    let stored = text.and_then(|text| serde_json::from_slice::<MemoryFile>(&text).ok());
     let known = stored
         .as_ref()
         .and_then(|stored| Secret::parse(&stored.secret));
@@ -58,7 +58,7 @@ pub fn store(environment: &Environment, memory: &Memory) -> Result<(), Failure> 
     let Some(dir) = personal::config_dir(environment) else {
         return Ok(());
     };
-    let stored = Stored {
+    let stored = MemoryFile {
         secret: memory.secret.reveal(),
         forward_to: memory.forward_to.clone(),
     };
@@ -77,14 +77,14 @@ pub struct Receiver {
     secrets: Secrets,
 }
 
-/// What came of posting.
-pub struct Posted {
+/// The outcome of posting.
+pub struct PostOutcome {
     /// The status, or why there is none.
     pub answer: Result<u16, String>,
     pub took: Duration,
 }
 
-impl Posted {
+impl PostOutcome {
     /// True if a webhook would count it as delivered.
     pub fn is_delivered(&self) -> bool {
         matches!(self.answer, Ok(200..=299))
@@ -125,7 +125,7 @@ impl Receiver {
     }
 
     /// Posts a body as a delivery is posted, once.
-    pub async fn post(&self, id: &EventId, body: String) -> Posted {
+    pub async fn post(&self, id: &EventId, body: String) -> PostOutcome {
         let message = Message {
             id,
             sent_at: Clock::default().now(),
@@ -138,7 +138,7 @@ impl Receiver {
         let began = Instant::now();
         let request = request.header("content-type", "application/json");
         let answer = request.body(body).send().await;
-        Posted {
+        PostOutcome {
             answer: match answer {
                 Ok(answer) => Ok(answer.status().as_u16()),
                 Err(error) => Err(crate::client::causes(&error)),

@@ -21,7 +21,7 @@ use super::path_of;
 /// Characters of an error that a table shows.
 const ERROR_IN_TABLE: usize = 80;
 
-/// What is read of a delivery.
+/// The part of a delivery that is read.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Delivery {
@@ -51,7 +51,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// What came of it.
+    /// Its outcome.
     fn outcome(&self) -> String {
         // An error of an answer names its status.
         let error = self.error.as_deref();
@@ -74,7 +74,7 @@ impl Attempt {
 }
 
 impl Delivery {
-    /// What is to be said of it beside its attempts.
+    /// A remark beside its attempts.
     fn remark(&self) -> String {
         let next = self.next_attempt_at.as_deref();
         let next = next.map(|at| format!("next attempt at {}", short_time(at)));

@@ -22,7 +22,7 @@ use arguments::{Action, Create, Rotate, Update};
 
 const PATH: &str = "/v1/webhooks";
 
-/// What is read of a webhook.
+/// The part of a webhook that is read.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Webhook {
@@ -50,21 +50,21 @@ impl Webhook {
 }
 
 #[derive(Deserialize)]
-struct Created {
+struct CreateAnswer {
     webhook: Webhook,
     secret: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Rotated {
+struct RotateAnswer {
     secret: String,
     previous_secret_expires_at: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Tested {
+struct TestAnswer {
     event_id: String,
     delivered: bool,
     #[serde(default)]
@@ -104,7 +104,7 @@ async fn create(client: &Client, wanted: &Create, output: &Output) -> Result<(),
     if output.is_json() {
         return output.line(&text);
     }
-    let created: Created = answers::read(&text)?;
+    let created: CreateAnswer = answers::read(&text)?;
     describe(&created.webhook, output)?;
     field(output, "secret", clean_line(&created.secret))?;
     keep_it(output);
@@ -174,7 +174,7 @@ async fn test(client: &Client, webhook: &WebhookId, output: &Output) -> Result<(
     let (path, nothing) = (format!("{}/test", path_of(webhook)), json!({}));
     let post = client.post_patiently(&path, &nothing);
     let text = Screen::during(output, "waiting for the receiver".to_owned(), post).await?;
-    let tested: Tested = answers::read(&text)?;
+    let tested: TestAnswer = answers::read(&text)?;
     if output.is_json() {
         output.line(&text)?;
     } else {
@@ -187,7 +187,7 @@ async fn test(client: &Client, webhook: &WebhookId, output: &Output) -> Result<(
     }
 }
 
-fn show_test(tested: &Tested, output: &Output) -> Result<(), Failure> {
+fn show_test(tested: &TestAnswer, output: &Output) -> Result<(), Failure> {
     field(output, "event", clean_line(&tested.event_id))?;
     let status = if tested.delivered {
         "delivered"
@@ -212,7 +212,7 @@ async fn rotate(client: &Client, wanted: &Rotate, output: &Output) -> Result<(),
     if output.is_json() {
         return output.line(&text);
     }
-    let rotated: Rotated = answers::read(&text)?;
+    let rotated: RotateAnswer = answers::read(&text)?;
     field(output, "secret", clean_line(&rotated.secret))?;
     let until = short_time(&rotated.previous_secret_expires_at);
     field(output, "the old one", format!("also signs until {until}"))?;

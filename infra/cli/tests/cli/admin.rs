@@ -9,7 +9,7 @@ use awo_local::{Options, Service};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::call::{Called, command, fed};
+use crate::call::{CallOutput, command, fed};
 
 /// A local service, and a data directory that leads another process to it.
 pub struct World {
@@ -46,17 +46,17 @@ impl World {
         World { service, dir }
     }
 
-    pub async fn admin(&self, args: &[&str]) -> Called {
+    pub async fn admin(&self, args: &[&str]) -> CallOutput {
         let mut call = command(["admin", "--json"]);
         call.args(args).env("AWO_DATA_DIR", self.dir.path());
-        Called::of(call.output().await.unwrap())
+        CallOutput::of(call.output().await.unwrap())
     }
 
-    pub async fn client(&self, key: &str, args: &[&str]) -> Called {
+    pub async fn client(&self, key: &str, args: &[&str]) -> CallOutput {
         let mut call = command(args.iter().chain(&["--json"]));
         call.env("AWO_URL", &self.service.base_url)
             .env("AWO_API_KEY", key);
-        Called::of(call.output().await.unwrap())
+        CallOutput::of(call.output().await.unwrap())
     }
 
     pub async fn org_with_key(&self) -> (String, String, String) {
@@ -312,7 +312,7 @@ async fn limits_and_secrets_are_set_for_organizations_that_are_there() {
         json!({"orgId": org, "name": "git:github.com"})
     );
     let parsed = awo_domain::OrgId::parse(&org).unwrap();
-    let kept = world
+    let stored = world
         .service
         .cloud
         .secrets()
@@ -320,7 +320,7 @@ async fn limits_and_secrets_are_set_for_organizations_that_are_there() {
         .get(&parsed, "git:github.com")
         .await
         .unwrap();
-    assert_eq!(kept.as_deref(), Some("s3cr3t"));
+    assert_eq!(stored.as_deref(), Some("s3cr3t"));
     assert_eq!(secret(STRANGER).await.code, 3);
     for args in [
         &["create-key", "--org", STRANGER, "--scopes", "*"][..],
@@ -366,13 +366,13 @@ async fn a_runner_gets_the_keys_that_its_agent_may_want_and_no_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_stores_are_found_by_environment_too_or_it_is_said_what_is_missing() {
+async fn the_stores_are_found_by_environment_too_or_the_error_names_what_is_missing() {
     let world = World::start().await;
     let mut call = command(["admin", "--json", "create-org", "--name", "By environment"]);
     call.envs(&world.service.settings);
-    let called = Called::of(call.output().await.unwrap());
+    let called = CallOutput::of(call.output().await.unwrap());
     assert!(called.json()["orgId"].is_string());
-    let unset = Called::of(
+    let unset = CallOutput::of(
         command(["admin", "create-org", "--name", "x"])
             .output()
             .await
@@ -384,7 +384,7 @@ async fn the_stores_are_found_by_environment_too_or_it_is_said_what_is_missing()
     service.stop().await;
     let mut call = command(create);
     call.env("AWO_DATA_DIR", dir.path());
-    let gone = Called::of(call.output().await.unwrap());
+    let gone = CallOutput::of(call.output().await.unwrap());
     assert_eq!(gone.code, 4, "{gone:?}");
     assert!(gone.err.contains("make run"), "{gone:?}");
 }

@@ -5,13 +5,13 @@ use awo_domain::profile::Profile;
 use awo_domain::{RunId, SnapshotId, Timestamp};
 use serde_json::{Value, json};
 
-use crate::call::{Called, at};
-use crate::double::{Double, Reply, Seen};
+use crate::call::{CallOutput, at};
+use crate::double::{Double, ReceivedRequest, Reply};
 
 const RUN: &str = "run_01k0000000000000000000000b";
 
 /// What the API says of a run whose profile changed once.
-fn told() -> (Value, Value) {
+fn served() -> (Value, Value) {
     let now = Timestamp::parse("2026-11-20T08:00:00.000Z").unwrap();
     let id = |number| SnapshotId::new(now, number);
     let mut profile = Profile::default_profile();
@@ -29,11 +29,11 @@ fn told() -> (Value, Value) {
     (audit, json!({ "items": items, "total": 2 }))
 }
 
-/// Verifies what an API tells that alters both answers on their way.
-async fn verified(alter: fn(&mut Value, &mut Value), more: &[&str]) -> Called {
-    let (mut audit, mut snapshots) = told();
+/// Verifies the answers of an API that alters both of them.
+async fn verified(alter: fn(&mut Value, &mut Value), more: &[&str]) -> CallOutput {
+    let (mut audit, mut snapshots) = served();
     alter(&mut audit, &mut snapshots);
-    let double = Double::start(move |seen: &Seen, _| {
+    let double = Double::start(move |seen: &ReceivedRequest, _| {
         let data = match seen.target.as_str() {
             path if path.ends_with(&format!("/audit/runs/{RUN}")) => &audit,
             path if path.ends_with("/snapshots") => &snapshots,
@@ -50,7 +50,7 @@ async fn verified(alter: fn(&mut Value, &mut Value), more: &[&str]) -> Called {
 
 #[tokio::test]
 async fn a_whole_chain_is_shown_link_by_link() {
-    let (audit, snapshots) = told();
+    let (audit, snapshots) = served();
     let called = verified(|_, _| {}, &[]).await;
     assert_eq!(called.code, 0, "{called:?}");
     let head = audit["chainHead"].as_str().unwrap();
@@ -70,7 +70,7 @@ async fn a_whole_chain_is_shown_link_by_link() {
 }
 
 #[tokio::test]
-async fn a_broken_link_is_named_and_told_by_the_exit_code() {
+async fn a_broken_link_is_named_and_reported_by_the_exit_code() {
     let alter =
         |_: &mut Value, snapshots: &mut Value| snapshots["items"][0]["iteration"] = json!(7);
     let called = verified(alter, &[]).await;
@@ -81,7 +81,7 @@ async fn a_broken_link_is_named_and_told_by_the_exit_code() {
     let called = verified(alter, &["--json"]).await;
     assert_eq!(called.code, 1, "{called:?}");
     let verdict: Value = serde_json::from_str(&called.out).unwrap();
-    let (_, snapshots) = told();
+    let (_, snapshots) = served();
     assert_eq!(verdict["intact"], false);
     assert_eq!(verdict["broken"]["snapshot"], 2);
     assert_eq!(verdict["broken"]["field"], "previousHash");

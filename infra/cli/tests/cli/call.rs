@@ -6,17 +6,17 @@ use std::process::{Output, Stdio};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-/// What came of a call.
+/// The output of a call.
 #[derive(Debug)]
-pub struct Called {
+pub struct CallOutput {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
-impl Called {
-    pub fn of(output: Output) -> Called {
-        Called {
+impl CallOutput {
+    pub fn of(output: Output) -> CallOutput {
+        CallOutput {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
@@ -40,13 +40,13 @@ pub fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
 }
 
 /// Calls with an address and a key.
-pub async fn at(url: &str, args: &[&str]) -> Called {
+pub async fn at(url: &str, args: &[&str]) -> CallOutput {
     let output = command(args)
         .env("AWO_URL", url)
         .env("AWO_API_KEY", KEY)
         .output()
         .await;
-    let called = Called::of(output.unwrap());
+    let called = CallOutput::of(output.unwrap());
     assert!(
         !called.out.contains(KEY) && !called.err.contains(KEY),
         "the key is shown: {called:?}"
@@ -55,7 +55,7 @@ pub async fn at(url: &str, args: &[&str]) -> Called {
 }
 
 /// Calls with something to read.
-pub async fn fed(mut command: Command, input: &str) -> Called {
+pub async fn fed(mut command: Command, input: &str) -> CallOutput {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     child
         .stdin
@@ -64,7 +64,7 @@ pub async fn fed(mut command: Command, input: &str) -> Called {
         .write_all(input.as_bytes())
         .await
         .unwrap();
-    Called::of(child.wait_with_output().await.unwrap())
+    CallOutput::of(child.wait_with_output().await.unwrap())
 }
 
 pub const KEY: &str = "org_live_of_the_tests";

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::call::{Called, command, fed};
+use crate::call::{CallOutput, command, fed};
 use crate::double::{Double, Reply};
 
 /// A service that knows one key.
@@ -29,7 +29,7 @@ async fn service(key: &'static str) -> Double {
     .await
 }
 
-async fn awo(config: &Path, args: &[&str], input: &str) -> Called {
+async fn awo(config: &Path, args: &[&str], input: &str) -> CallOutput {
     let mut call = command(args);
     call.env("AWO_CONFIG_DIR", config).current_dir(config);
     fed(call, input).await

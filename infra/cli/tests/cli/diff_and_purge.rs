@@ -5,7 +5,7 @@ use std::io::Read;
 use serde_json::{Value, json};
 
 use crate::call::{KEY, at, command};
-use crate::double::{Double, Reply, Seen};
+use crate::double::{Double, ReceivedRequest, Reply};
 
 const WO: &str = "wo_01k0000000000000000000000a";
 const RUN: &str = "run_01k0000000000000000000000b";
@@ -27,8 +27,8 @@ fn purged(body: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_diff_is_a_patch_where_nobody_looks_and_says_what_was_cut() {
-    let double = Double::start(|seen: &Seen, _| match seen.route().as_str() {
+async fn a_diff_is_a_patch_without_a_terminal_and_reports_a_cut() {
+    let double = Double::start(|seen: &ReceivedRequest, _| match seen.route().as_str() {
         path if path.ends_with("/diff") => Reply::of(200, diff(true)),
         other => panic!("{other}"),
     })
@@ -42,7 +42,7 @@ async fn a_diff_is_a_patch_where_nobody_looks_and_says_what_was_cut() {
 
 #[tokio::test]
 async fn a_diff_on_a_terminal_steers_nothing_with_colours_or_without() {
-    let double = Double::start(|_: &Seen, _| Reply::of(200, diff(false))).await;
+    let double = Double::start(|_: &ReceivedRequest, _| Reply::of(200, diff(false))).await;
     for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb"), ("TERM", "xterm")] {
         let terminal = nix::pty::openpty(None, None).unwrap();
         let mut called = command(["diff", RUN]);
@@ -67,7 +67,7 @@ async fn a_diff_on_a_terminal_steers_nothing_with_colours_or_without() {
 #[tokio::test]
 async fn a_run_without_a_commit_has_nothing_to_show() {
     let none = json!({"runId": RUN, "diff": "", "bytes": 0, "truncated": false}).to_string();
-    let double = Double::start(move |_: &Seen, _| Reply::of(200, none.clone())).await;
+    let double = Double::start(move |_: &ReceivedRequest, _| Reply::of(200, none.clone())).await;
     let called = at(&double.url, &["diff", RUN]).await;
     assert_eq!((called.code, called.out.as_str()), (0, ""), "{called:?}");
     assert!(called.err.contains("has no commit yet"), "{called:?}");
@@ -75,7 +75,8 @@ async fn a_run_without_a_commit_has_nothing_to_show() {
 
 #[tokio::test]
 async fn a_purge_asks_before_it_deletes_and_without_anybody_to_ask_it_deletes_nothing() {
-    let double = Double::start(|seen: &Seen, _| Reply::of(200, purged(&seen.body))).await;
+    let double =
+        Double::start(|seen: &ReceivedRequest, _| Reply::of(200, purged(&seen.body))).await;
     let refused = at(&double.url, &["purge"]).await;
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(refused.err.contains("--yes") && double.seen().is_empty());

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 /// A request that came.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct ReceivedRequest {
     pub method: Method,
     /// Path and query.
     pub target: String,
@@ -42,7 +42,7 @@ pub enum Part {
     Cut,
 }
 
-impl Seen {
+impl ReceivedRequest {
     /// Method and path, without the query.
     pub fn route(&self) -> String {
         let path = self.target.split('?').next().unwrap();
@@ -84,12 +84,12 @@ pub fn sse(event: &Value) -> Part {
 }
 
 /// Answers by the request and its number, from 0.
-type Script = Arc<dyn Fn(&Seen, usize) -> Reply + Send + Sync>;
+type Script = Arc<dyn Fn(&ReceivedRequest, usize) -> Reply + Send + Sync>;
 
 #[derive(Clone)]
 struct Stage {
     script: Script,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 /// The double.
@@ -101,7 +101,9 @@ pub struct Double {
 }
 
 impl Double {
-    pub async fn start(script: impl Fn(&Seen, usize) -> Reply + Send + Sync + 'static) -> Double {
+    pub async fn start(
+        script: impl Fn(&ReceivedRequest, usize) -> Reply + Send + Sync + 'static,
+    ) -> Double {
         let stage = Stage {
             script: Arc::new(script),
             seen: Arc::default(),
@@ -124,7 +126,7 @@ impl Double {
         self.serving = serve(listener, self.stage.clone());
     }
 
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<ReceivedRequest> {
         self.stage.seen.lock().unwrap().clone()
     }
 }
@@ -141,7 +143,7 @@ async fn answer(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
-    let seen = Seen {
+    let seen = ReceivedRequest {
         method,
         target: uri.to_string(),
         headers,
@@ -178,7 +180,7 @@ fn body_of(parts: Vec<Part>) -> Body {
             tokio::time::sleep(time).await;
             Ok(String::new())
         }
-        // What was said before has to leave first.
+        // The earlier part has to leave first.
         Part::Cut => {
             tokio::time::sleep(Duration::from_millis(50)).await;
             Err(std::io::Error::other("cut"))

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::call::{Called, KEY, at, command, fed};
+use crate::call::{CallOutput, KEY, at, command, fed};
 use crate::double::{Double, Reply};
 
 const WO: &str = "wo_01k0000000000000000000000a";
@@ -141,12 +141,12 @@ async fn the_key_is_not_sent_where_it_could_be_read() {
         ])
         .output()
         .await;
-    assert_eq!(Called::of(proxied.unwrap()).code, 3);
-    assert!(elsewhere.seen().is_empty(), "a proxy was told the key");
+    assert_eq!(CallOutput::of(proxied.unwrap()).code, 3);
+    assert!(elsewhere.seen().is_empty(), "a proxy received the key");
 }
 
 #[tokio::test]
-async fn exit_codes_tell_what_is_wrong() {
+async fn exit_codes_distinguish_faults() {
     let nobody = at("http://127.0.0.1:9", &["credits"]).await;
     assert_eq!(nobody.code, 4, "{nobody:?}");
     assert!(nobody.err.contains("make run"), "{}", nobody.err);
@@ -160,7 +160,7 @@ async fn exit_codes_tell_what_is_wrong() {
     }
     let dir = tempfile::tempdir().unwrap();
     let here = command(["credits"]).current_dir(dir.path()).output().await;
-    let called = Called::of(here.unwrap());
+    let called = CallOutput::of(here.unwrap());
     assert_eq!(called.code, 4, "{called:?}");
     assert!(called.err.contains("make run"), "{}", called.err);
     let double = Double::start(|_, _| Reply::of(200, "<html>")).await;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::call::at;
-use crate::double::{Double, Part, Reply, Seen, sse};
+use crate::double::{Double, Part, ReceivedRequest, Reply, sse};
 
 const WO: &str = "wo_01k0000000000000000000000a";
 const RUN: &str = "run_01k0000000000000000000000b";
@@ -31,7 +31,7 @@ fn run(status: &str) -> String {
     .to_string()
 }
 
-fn after(seen: &Seen) -> u64 {
+fn after(seen: &ReceivedRequest) -> u64 {
     let (_, after) = seen.target.split_once("after=").unwrap();
     after.split('&').next().unwrap().parse().unwrap()
 }
@@ -48,7 +48,7 @@ fn sequences(out: &str) -> Vec<u64> {
 }
 
 /// A page of two events, of seven.
-fn page(seen: &Seen) -> Reply {
+fn page(seen: &ReceivedRequest) -> Reply {
     match seen.route().as_str() {
         "GET /v1/work-orders/wo_01k0000000000000000000000a" => Reply::of(200, order()),
         "GET /v1/runs/run_01k0000000000000000000000b/events" => {
@@ -109,7 +109,7 @@ async fn a_stream_is_resumed_after_the_last_event_and_none_comes_twice() {
                 let half = text("retry: 100\nid: 3\ndata: {\"sequence\":3,");
                 Reply::stream(events(1..=2).chain(half).chain([Part::Cut]))
             }
-            // Two that were told already, a comment, one that is no event, and the time is up.
+            // Two that were sent already, a comment, one that is no event, and the time is up.
             (Some(2), _) => {
                 let comment = text(": keep-alive\r\n\r\nevent: tick\ndata: {}\n\n");
                 Reply::stream(events(1..=4).chain(comment))
@@ -167,7 +167,7 @@ fn log(iteration: u64) -> Value {
         "bytes": iteration * 1_000_000, "truncated": iteration > 1})
 }
 
-fn logs(seen: &Seen) -> Reply {
+fn logs(seen: &ReceivedRequest) -> Reply {
     let first = after(seen) + 1;
     let logs: Vec<Value> = (first..=first.min(3)).map(log).collect();
     let body = json!({"logs": logs, "hasMore": first < 3});

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::call::at;
-use crate::double::{Double, Reply, Seen};
+use crate::double::{Double, ReceivedRequest, Reply};
 
 const MONTH: [&str; 2] = ["--month", "2026-11"];
 
@@ -20,7 +20,7 @@ fn report() -> String {
 }
 
 async fn double() -> Double {
-    Double::start(|seen: &Seen, _| match seen.route().as_str() {
+    Double::start(|seen: &ReceivedRequest, _| match seen.route().as_str() {
         "GET /v1/usage/report" => Reply::of(200, report()),
         "GET /console/" => Reply::of(200, "<!doctype html>"),
         "GET /v1/exports/focus" => {
@@ -147,7 +147,7 @@ async fn a_providers_report_that_agrees_is_exit_code_0_whatever_other_models_the
 }
 
 #[tokio::test]
-async fn dollars_that_differ_and_tokens_that_differ_are_told_apart_and_exit_code_1() {
+async fn dollars_that_differ_and_tokens_that_differ_are_distinguished_and_exit_code_1() {
     let double = double().await;
     let (code, shown) = reconciled(&double, "openai", &openai(4_000, [0.01, 0.006]), &[]).await;
     assert_eq!(

@@ -8,8 +8,8 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use crate::call::{Called, KEY, at, command};
-use crate::double::{Double, Part, Reply, Seen, sse};
+use crate::call::{CallOutput, KEY, at, command};
+use crate::double::{Double, Part, ReceivedRequest, Reply, sse};
 
 const RUN: &str = "run_01k0000000000000000000000b";
 
@@ -67,8 +67,8 @@ fn run(status: &str) -> String {
     run.to_string()
 }
 
-/// Tells the events from the one asked for to the one with this sequence, and the run.
-fn told(story: &[Value], end: &str, seen: &Seen, up_to: usize) -> Reply {
+/// Sends the events from the requested one to the one with this sequence, and the run.
+fn reply_to(story: &[Value], end: &str, seen: &ReceivedRequest, up_to: usize) -> Reply {
     match seen.stream_after() {
         None => Reply::of(200, run(end)),
         Some(after) => {
@@ -79,7 +79,7 @@ fn told(story: &[Value], end: &str, seen: &Seen, up_to: usize) -> Reply {
 }
 
 async fn double(last: &'static str, end: &'static str) -> Double {
-    Double::start(move |seen, _| told(&story(last), end, seen, 9)).await
+    Double::start(move |seen, _| reply_to(&story(last), end, seen, 9)).await
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn without_a_terminal_a_queued_run_says_once_that_it_waits_for_a_budget() 
     );
 }
 
-/// A stream that begins with a word on how long to wait, and ends as it is said.
+/// A stream that begins with a retry time, and ends as requested.
 fn broken_off(story: &[Value], end: impl IntoIterator<Item = Part>) -> Reply {
     let begin = [Part::Text("retry: 100\n\n: here\n\n".to_owned())];
     let begin = begin.into_iter().chain(story.iter().map(sse));
@@ -199,7 +199,7 @@ async fn a_service_that_is_away_for_a_moment_is_waited_for() {
             &story[3..5],
             [Part::Text("id: 6\ndata: {\"sequence".to_owned()), Part::Cut],
         ),
-        _ => told(&story, "succeeded", seen, 9),
+        _ => reply_to(&story, "succeeded", seen, 9),
     })
     .await;
     let url = double.url.clone();
@@ -225,7 +225,7 @@ async fn a_service_that_is_away_for_a_moment_is_waited_for() {
     let after: Vec<_> = double
         .seen()
         .iter()
-        .filter_map(Seen::stream_after)
+        .filter_map(ReceivedRequest::stream_after)
         .collect();
     assert_eq!(after[..4], [0, 3, 3, 3]);
     assert!(after[4..].iter().all(|after| *after == 5), "{after:?}");
@@ -243,7 +243,7 @@ async fn a_stream_whose_time_is_up_is_taken_up_again_without_a_word() {
         None if seen.target == format!("/v1/runs/{RUN}") => {
             Reply::of(200, run("running").replace("\"running\"", "\"succeeded\""))
         }
-        _ => told(&story, "succeeded", seen, 9),
+        _ => reply_to(&story, "succeeded", seen, 9),
     })
     .await;
     let called = at(&double.url, &["follow", RUN]).await;
@@ -275,7 +275,7 @@ async fn tries_that_bring_nothing_are_counted_and_given_up() {
 }
 
 #[tokio::test]
-async fn what_does_not_stream_is_told_and_what_is_refused_is_not_tried_again() {
+async fn what_does_not_stream_is_reported_and_what_is_refused_is_not_tried_again() {
     let double = Double::start(|_, _| Reply::of(200, "{\"events\":[]}")).await;
     let called = at(&double.url, &["follow", RUN]).await;
     assert_eq!(called.code, 3, "{called:?}");
@@ -312,7 +312,7 @@ async fn an_interrupt_leaves_the_run_going_and_says_so() {
     while let Some(line) = lines.next_line().await.unwrap() {
         rest.push_str(&line);
     }
-    let called = Called::of(child.wait_with_output().await.unwrap());
+    let called = CallOutput::of(child.wait_with_output().await.unwrap());
     assert_eq!(called.code, 130);
     assert!(rest.contains(&format!("awo follow {RUN}")), "{rest}");
 }

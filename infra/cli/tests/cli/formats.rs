@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::call::{Called, at, command};
-use crate::double::{Double, Reply, Seen};
+use crate::call::{CallOutput, at, command};
+use crate::double::{Double, ReceivedRequest, Reply};
 
 const WO: &str = "wo_01k0000000000000000000000a";
 const RUN: &str = "run_01k0000000000000000000000b";
@@ -13,7 +13,7 @@ fn order() -> Value {
         "workspaceSource": {}, "createdAt": "2026-11-20T08:00:00.123Z"})
 }
 
-fn service(_: &Seen, _: usize) -> Reply {
+fn service(_: &ReceivedRequest, _: usize) -> Reply {
     Reply::of(
         200,
         json!({"workOrders": [order()], "total": 1}).to_string(),
@@ -66,8 +66,8 @@ async fn a_submission_can_answer_with_its_id() {
 }
 
 #[tokio::test]
-async fn shells_and_man_are_told_of_every_command() {
-    let run = async |args: &[&str]| Called::of(command(args).output().await.unwrap());
+async fn shells_and_man_have_every_command() {
+    let run = async |args: &[&str]| CallOutput::of(command(args).output().await.unwrap());
     for shell in ["bash", "zsh", "fish"] {
         let called = run(&["completions", shell]).await;
         assert_eq!(called.code, 0, "{called:?}");

@@ -10,8 +10,8 @@ use awo_domain::{EventId, Timestamp};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::call::{Called, KEY, command};
-use crate::double::{Double, Reply, Seen};
+use crate::call::{CallOutput, KEY, command};
+use crate::double::{Double, ReceivedRequest, Reply};
 
 const WO: &str = "wo_01k0000000000000000000000a";
 const FIRST: &str = "run_01k0000000000000000000000b";
@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 #[derive(Default)]
 struct World(Vec<(&'static str, Vec<&'static str>)>);
 
-fn service(world: &Mutex<World>, seen: &Seen) -> Reply {
+fn service(world: &Mutex<World>, seen: &ReceivedRequest) -> Reply {
     let world = world.lock().unwrap();
     let path = seen.target.split('?').next().unwrap();
     if path == "/v1/runs" {
@@ -72,7 +72,7 @@ fn listen(url: &str, config: &Path, receiver: &str, more: &[&str]) -> Command {
 async fn secret(config: &Path) -> Secret {
     let mut call = command(["listen", "--print-secret"]);
     let output = call.env("AWO_CONFIG_DIR", config).output().await.unwrap();
-    Secret::parse(Called::of(output).out.trim()).unwrap()
+    Secret::parse(CallOutput::of(output).out.trim()).unwrap()
 }
 
 async fn until(what: &str, holds: impl Fn() -> bool) {
@@ -85,7 +85,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 
 fn kinds(receiver: &Double) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let of = |seen: &Seen| (text(&seen.body["data"]["runId"]), text(&seen.body["type"]));
+    let of = |seen: &ReceivedRequest| (text(&seen.body["data"]["runId"]), text(&seen.body["type"]));
     receiver.seen().iter().map(of).collect()
 }
 
@@ -126,8 +126,8 @@ async fn events_come_to_a_local_receiver_once_in_order_and_signed_whatever_break
     until("all events", || receiver.seen().len() >= 4).await;
     child.kill().await.unwrap();
     let of = |run: &str, kind: &str| (run.to_owned(), kind.to_owned());
-    let mut told = kinds(&receiver);
-    told.sort();
+    let mut reported = kinds(&receiver);
+    reported.sort();
     let wanted = [
         of(FIRST, "run.completed"),
         of(FIRST, "verification.started"),
@@ -135,7 +135,7 @@ async fn events_come_to_a_local_receiver_once_in_order_and_signed_whatever_break
         of(SECOND, "run.created"),
     ];
     assert_eq!(
-        told, wanted,
+        reported, wanted,
         "what was before is not sent, and nothing twice"
     );
 
@@ -179,7 +179,7 @@ async fn a_sample_of_every_event_goes_to_the_receiver_of_the_last_listen() {
     let config = tempfile::tempdir().unwrap();
     let trigger = async |args: &[&str]| {
         let mut call = command(["trigger"].iter().chain(args));
-        Called::of(
+        CallOutput::of(
             call.env("AWO_CONFIG_DIR", config.path())
                 .output()
                 .await

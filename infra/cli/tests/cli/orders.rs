@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::call::at;
-use crate::double::{Double, Part, Reply, Seen};
+use crate::double::{Double, Part, ReceivedRequest, Reply};
 
 const WO: &str = "wo_01k0000000000000000000000a";
 const RUN: &str = "run_01k0000000000000000000000b";
@@ -37,7 +37,7 @@ fn run(settled: bool) -> String {
 }
 
 /// The service: work orders that run, whose runs are settled at the third look.
-fn service(seen: &Seen, number: usize) -> Reply {
+fn service(seen: &ReceivedRequest, number: usize) -> Reply {
     let canceled = json!({"id": WO, "status": "canceled", "message": "m", "wasRunning": true});
     let started =
         json!({"runId": RUN, "status": "building", "startedAt": "2026-11-20T08:00:00.000Z"});
@@ -52,11 +52,11 @@ fn service(seen: &Seen, number: usize) -> Reply {
 }
 
 fn routes(double: &Double) -> Vec<String> {
-    double.seen().iter().map(Seen::route).collect()
+    double.seen().iter().map(ReceivedRequest::route).collect()
 }
 
 #[tokio::test]
-async fn a_work_order_is_canceled_and_it_is_said_what_happens() {
+async fn a_work_order_is_canceled_and_the_consequence_is_shown() {
     let double = Double::start(service).await;
     let called = at(&double.url, &["cancel", WO]).await;
     assert_eq!((called.code, called.err.as_str()), (0, ""), "{called:?}");
@@ -93,7 +93,7 @@ async fn a_reason_goes_with_the_cancel_of_the_run() {
 }
 
 #[tokio::test]
-async fn a_cancel_that_waits_tells_what_it_cost() {
+async fn a_cancel_that_waits_shows_the_cost() {
     let double = Double::start(service).await;
     let called = at(&double.url, &["cancel", WO, "--wait"]).await;
     assert_eq!(called.code, 0, "{called:?}");

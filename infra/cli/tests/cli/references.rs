@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::call::at;
-use crate::double::{Double, Reply, Seen};
+use crate::double::{Double, ReceivedRequest, Reply};
 
 const WO: &str = "wo_01k0000000000000000000000a";
 const RUN: &str = "run_01k0000000000000000000000b";
@@ -21,7 +21,7 @@ fn order() -> Value {
         "createdAt": "2026-11-20T08:00:00.000Z"})
 }
 
-fn service(seen: &Seen, _: usize) -> Reply {
+fn service(seen: &ReceivedRequest, _: usize) -> Reply {
     let answer = match seen.route().as_str() {
         "GET /v1/runs" => json!({"runs": [run(RUN), run(OLDER)], "total": 2}),
         "GET /v1/work-orders" if seen.target.contains("parentId") => {

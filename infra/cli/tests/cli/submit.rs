@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::call::{Called, KEY, command};
+use crate::call::{CallOutput, KEY, command};
 use crate::double::{Double, Reply};
 
 const WO: &str = "wo_01k0000000000000000000000a";
@@ -19,12 +19,12 @@ async fn service() -> Double {
     .await
 }
 
-async fn submit(double: &Double, dir: &Path, args: &[&str]) -> Called {
+async fn submit(double: &Double, dir: &Path, args: &[&str]) -> CallOutput {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut call = command(["submit", "--prompt", "p"].iter().chain(args));
     call.env("AWO_URL", &double.url).env("AWO_API_KEY", KEY);
     call.env("PATH", path).current_dir(dir);
-    Called::of(call.output().await.unwrap())
+    CallOutput::of(call.output().await.unwrap())
 }
 
 fn sent(double: &Double) -> Value {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::call::at;
-use crate::double::{Double, Reply, Seen};
+use crate::double::{Double, ReceivedRequest, Reply};
 
 const CSV: &str = "day,model,executionCount,durationMs,inputTokens,outputTokens,cachedInputTokens,costUsd,unpricedExecutions\r\n\
                    2026-11-19,,1,60000,,,,,\r\n\
@@ -23,7 +23,7 @@ fn summary() -> String {
 }
 
 /// A report of costs.
-fn report(seen: &Seen) -> String {
+fn report(seen: &ReceivedRequest) -> String {
     let by = if seen.target.contains("label%3Ateam") {
         "label:team"
     } else {
@@ -40,7 +40,7 @@ fn report(seen: &Seen) -> String {
 }
 
 async fn double() -> Double {
-    Double::start(|seen: &Seen, _| match seen.route().as_str() {
+    Double::start(|seen: &ReceivedRequest, _| match seen.route().as_str() {
         "GET /v1/usage/report" => Reply::of(200, report(seen)),
         "GET /api/v1/usage/summary" => match seen.headers.get("accept") {
             Some(kind) if kind == "text/csv" => Reply::of(200, CSV),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::call::{Called, at, command};
+use crate::call::{CallOutput, at, command};
 use crate::double::{Double, Reply, sse};
 
 const RUN: &str = "run_01k0000000000000000000000b";
@@ -70,11 +70,11 @@ async fn every_check_of_a_run_is_shown_whole() {
     assert!(other.out.contains("no verification of"), "{other:?}");
 }
 
-async fn verify(dir: &Path, more: &[&str]) -> Called {
+async fn verify(dir: &Path, more: &[&str]) -> CallOutput {
     let args = ["verify", dir.to_str().unwrap()];
     let path = std::env::var_os("PATH").unwrap();
     let output = command(args.iter().chain(more)).env("PATH", path).output();
-    Called::of(output.await.unwrap())
+    CallOutput::of(output.await.unwrap())
 }
 
 #[tokio::test]
@@ -97,10 +97,10 @@ async fn a_working_copy_is_verified_as_a_run_would_without_any_service() {
     assert_eq!(passed.code, 0, "{passed:?}");
     assert!(passed.out.contains("3 tests: 3 passed"), "{passed:?}");
     assert!(passed.out.contains("\nverified: "), "{passed:?}");
-    let told = verify(dir.path(), &["--json"]).await.json();
-    assert_eq!(told["verified"], true);
-    assert_eq!(told["plan"]["source"], "verify.yaml");
-    assert_eq!(told["result"]["overallStatus"], "passed");
+    let reported = verify(dir.path(), &["--json"]).await.json();
+    assert_eq!(reported["verified"], true);
+    assert_eq!(reported["plan"]["source"], "verify.yaml");
+    assert_eq!(reported["result"]["overallStatus"], "passed");
     fs::write(dir.path().join("verify.yaml"), "tets: []\n").unwrap();
     let wrong = verify(dir.path(), &[]).await;
     assert!(wrong.code != 0 && wrong.err.contains("tets"), "{wrong:?}");

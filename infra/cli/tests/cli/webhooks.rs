@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::call::at;
-use crate::double::{Double, Reply, Seen};
+use crate::double::{Double, ReceivedRequest, Reply};
 
 const WH: &str = "wh_01k0000000000000000000000a";
 const DLV: &str = "dlv_01k0000000000000000000000b";
@@ -38,7 +38,7 @@ fn deliveries() -> Value {
     ])
 }
 
-fn service(seen: &Seen, _: usize) -> Reply {
+fn service(seen: &ReceivedRequest, _: usize) -> Reply {
     let of_webhook = format!("/v1/webhooks/{WH}");
     let (method, path) = (seen.method.as_str(), seen.route());
     let path = path.split_once(' ').unwrap().1.replace(&of_webhook, "…");
@@ -235,7 +235,7 @@ async fn deliveries_show_what_happened_and_when_the_next_try_is() {
 }
 
 #[tokio::test]
-async fn what_the_service_refuses_says_where_to_look() {
+async fn what_the_service_refuses_names_the_command_to_run() {
     let error = |code: &str, message: &str| {
         json!({"error": {"code": code, "message": message, "details": {}}}).to_string()
     };

@@ -7,7 +7,7 @@
 # Its token counts are made up, so that a price applies.
 set -eu
 
-# repair FILE SED-SCRIPT: edits a file and says so.
+# repair FILE SED-SCRIPT: edits a file and reports it.
 repair() {
     sed "$2" "$1" >"$TMPDIR/repaired"
     if cmp -s "$1" "$TMPDIR/repaired"; then

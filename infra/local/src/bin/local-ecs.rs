@@ -2,8 +2,8 @@
 //! else stands in for the rest of the cloud. Task definitions are given, tasks are real processes, and every change of a task
 //! is one line of JSON on standard output, in the shape of its EventBridge event.
 //!
-//! Settings come as one line of JSON on standard input; the first line of standard output says
-//! where the cluster is. The end of standard input ends the program and all its tasks, so that
+//! Settings come as one line of JSON on standard input; the first line of standard output names
+//! the endpoints of the cluster. The end of standard input ends the program and all its tasks, so that
 //! nothing outlives a test that was killed.
 
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ const TASKS: usize = 16;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// What the first line of standard input says.
+/// The first line of standard input.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Settings {

@@ -25,11 +25,11 @@ const MOST: usize = 1_024;
 /// Acknowledges the writes of a database file. A thread of its own flushes the journal, so that
 /// operations go on meanwhile.
 #[derive(Debug)]
-pub struct Commits(UnboundedSender<Committed>);
+pub struct Commits(UnboundedSender<PendingWrite>);
 
 /// A write that is committed and not yet acknowledged.
 #[derive(Debug)]
-struct Committed {
+struct PendingWrite {
     outcome: Outcome,
     caller: oneshot::Sender<Outcome>,
 }
@@ -60,11 +60,11 @@ impl Commits {
     /// a refusal where the disk could not be flushed, now or ever before.
     pub fn acknowledge(&self, outcome: Outcome, caller: oneshot::Sender<Outcome>) {
         // Without a flush there is no answer.
-        drop(self.0.send(Committed { outcome, caller }));
+        drop(self.0.send(PendingWrite { outcome, caller }));
     }
 }
 
-fn acknowledge(mut committed: UnboundedReceiver<Committed>, flush: impl Fn() -> io::Result<()>) {
+fn acknowledge(mut committed: UnboundedReceiver<PendingWrite>, flush: impl Fn() -> io::Result<()>) {
     // The kernel forgets what it could not write, so no later flush can make up for a failed one.
     let mut failed: Option<String> = None;
     let mut together = Vec::new();
@@ -75,7 +75,7 @@ fn acknowledge(mut committed: UnboundedReceiver<Committed>, flush: impl Fn() -> 
             tracing::error!(event = "disk_flush_failed", %error, "the journal of the database cannot be flushed; the service refuses writes until it is started again");
             failed = Some(error.to_string());
         }
-        for Committed { outcome, caller } in together.drain(..) {
+        for PendingWrite { outcome, caller } in together.drain(..) {
             let outcome = match &failed {
                 None => outcome,
                 Some(error) => Err(Refusal::new(500, "InternalServerError", error.clone())),

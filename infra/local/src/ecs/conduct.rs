@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ecs::task::Task;
 
-/// How late a cluster's second copy of an event is, where it tells everything twice, and how late the first
+/// How late a cluster's second copy of an event is, where it sends everything twice, and how late the first
 /// copy of every other event.
 const SECOND_COPY: Duration = Duration::from_millis(250);
 const OVERTAKEN: Duration = Duration::from_millis(100);
@@ -23,9 +23,9 @@ pub struct Conduct {
     /// From DEPROVISIONING to STOPPED.
     pub deprovisions_for: Duration,
     /// How late events are.
-    pub tells_after: Duration,
+    pub event_delay: Duration,
     /// Every event comes twice, and not in the order of the changes.
-    pub tells_twice: bool,
+    pub events_twice: bool,
     /// How old a description is.
     pub describes_after: Duration,
     /// Why no task is started, if none is: a `reason` of `failures`.
@@ -34,10 +34,10 @@ pub struct Conduct {
     pub start_failure: Option<StartFailure>,
 }
 
-/// How one container of a task kept it from starting.
+/// How one container of a task prevented its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartFailure {
-    /// The container of which it is said; none if it is said of the task alone.
+    /// The container with the reason; none if only the task has it.
     pub container: Option<String>,
     /// Its exit code, if it ran.
     pub exit_code: Option<i32>,
@@ -52,15 +52,15 @@ pub struct StartFailure {
 impl Conduct {
     /// How late each copy of the event of this version of a task comes.
     pub(crate) fn copies(&self, version: u64) -> Vec<Duration> {
-        if !self.tells_twice {
-            return vec![self.tells_after];
+        if !self.events_twice {
+            return vec![self.event_delay];
         }
         let first = if version.is_multiple_of(2) {
-            self.tells_after + OVERTAKEN
+            self.event_delay + OVERTAKEN
         } else {
-            self.tells_after
+            self.event_delay
         };
-        vec![first, self.tells_after + SECOND_COPY]
+        vec![first, self.event_delay + SECOND_COPY]
     }
 }
 

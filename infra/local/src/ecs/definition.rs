@@ -92,7 +92,7 @@ pub(crate) struct Description {
 const IMAGE: &str = "local";
 /// ARNs of one page of ListTaskDefinitions.
 const PAGE: usize = 100;
-/// ECS's own, where a container does not say.
+/// ECS's default for containers without a setting.
 const STOP_TIMEOUT_S: u64 = 30;
 /// The least that ECS takes; tests stop their tasks sooner.
 const LEAST_STOP_TIMEOUT_S: u64 = 2;

@@ -86,7 +86,7 @@ fn check_names(containers: &[Value]) -> Outcome {
             return Err(client(format!("Container name {name} is not unique.")));
         }
     }
-    // A container is essential unless it says otherwise.
+    // A container is essential by default.
     let is_essential = |container: &Value| container["essential"] != false;
     if containers.iter().any(is_essential) {
         Ok(())

@@ -1,4 +1,4 @@
-//! Tasks by whoever started them, for tests.
+//! Tasks by their `startedBy`, for tests.
 
 use super::{Ecs, Task};
 

@@ -20,8 +20,8 @@ use crate::shutdown::Shutdown;
 /// Lines after which the journal is written anew, unless most of them still count.
 const LINES: usize = 20_000;
 
-/// More than a task changes between its first line and its last: what is told after a restart
-/// has a later version than all that was told before it.
+/// More than a task changes between its first line and its last: an event after a restart
+/// has a later version than all events before it.
 const UNWRITTEN_CHANGES: u64 = 10;
 
 const HOST_LOST: &str = "Host was lost: the local cloud was restarted";
@@ -58,7 +58,7 @@ impl Ecs {
         Ok(ecs)
     }
 
-    /// Tells the rules of every task that is known to have stopped: whether they heard of it
+    /// Sends the rules an event for every task that is known to have stopped: whether they received one
     /// before a restart is not known, and events come at least once.
     pub fn report_stopped(&self) {
         for task in self.lock().tasks.values() {
@@ -190,7 +190,7 @@ fn write_line(out: &mut impl Write, line: &Line) -> io::Result<()> {
     out.write_all(&bytes)
 }
 
-/// What may be kept of overrides: everything is left out that is not known to be no secret.
+/// The part of overrides that may be stored: only values that are known to be no secrets.
 pub(crate) fn without_values<S: Serializer>(overrides: &Value, out: S) -> Result<S::Ok, S::Error> {
     let list = |of: &Value, name: &str| of.get(name).and_then(Value::as_array).cloned();
     let variable = |variable: &Value| json!({"name": variable.get("name"), "value": ""});

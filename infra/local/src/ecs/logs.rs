@@ -9,10 +9,10 @@ use std::time::SystemTime;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
-/// Bytes that are kept of each of a task's two outputs.
+/// Bytes that are stored of each of a task's two outputs.
 pub const LOG_BYTES: usize = 10 * 1024 * 1024;
 
-/// Files of outputs that are kept.
+/// Most files of outputs.
 pub const LOG_FILES: usize = 2_000;
 
 pub(crate) fn path(directory: &Path, task: &str, stream: &str) -> PathBuf {
@@ -70,7 +70,7 @@ async fn copy(mut output: impl AsyncRead + Unpin, path: &Path) -> io::Result<()>
         left -= written;
         file.write_all(&buffer[..written]).await?;
         if left == 0 {
-            file.write_all(b"\n[the output exceeds the limit; the rest is not kept]\n")
+            file.write_all(b"\n[the output exceeds the limit; the rest is not stored]\n")
                 .await?;
         }
         file.flush().await?;

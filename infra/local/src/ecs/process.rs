@@ -145,7 +145,7 @@ impl Process {
             }
         };
         // What the main process left behind in its group. The group's id cannot have been
-        // given away while members live; without members there is nobody to hit.
+        // given away while members live; without members it would reach no process.
         self.signal(Signal::SIGKILL);
         let logs = self.logs;
         tokio::spawn(async move {

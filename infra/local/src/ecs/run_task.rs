@@ -238,7 +238,7 @@ fn repeated(state: &State, input: &RunTask, raw: &Value) -> Result<Option<Value>
     Ok(Some(json!({"tasks": tasks, "failures": []})))
 }
 
-/// A request may hold secrets, so its digest is kept in its place.
+/// A request may contain secrets, so its digest is stored in its place.
 fn digest(request: &Value) -> String {
     hex::encode(Sha256::digest(request.to_string()))
 }

@@ -14,7 +14,7 @@ const STREAM_CHUNKS: usize = 16;
 
 /// What becomes of a streamed answer whose client is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Abandoned {
+pub enum DisconnectPolicy {
     /// It runs to its end, as on Lambda.
     RunsOn,
     /// It ends at once: without its reader it is of no use.

@@ -49,7 +49,7 @@ pub struct Throttle {
     pub burst: f64,
 }
 
-/// The edge of an API. Lets every call through until it is told otherwise. Cheap to clone.
+/// The edge of an API. Lets every call through by default. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Edge(Arc<Mutex<Rules>>);
 
@@ -106,7 +106,7 @@ impl Edge {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What stands against a call to this path before a route is looked for.
+    /// The refusal of a call to this path before its route is searched.
     pub(crate) fn refusal(&self, path: &str) -> Option<EdgeRefusal> {
         let mut rules = self.rules();
         let mut refusals = rules.refusals.iter_mut();

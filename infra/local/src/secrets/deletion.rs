@@ -8,7 +8,7 @@ use super::{Input, Secrets, marked_for_deletion, name_of, not_found};
 use crate::aws_json::Refusal;
 use crate::{arn, clock};
 
-/// Secrets of a page, where the caller does not say.
+/// Default number of secrets in a page.
 const PAGE: usize = 100;
 
 pub(super) fn delete(secrets: &mut Secrets, input: &Input) -> Result<Value, Refusal> {

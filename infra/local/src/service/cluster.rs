@@ -17,7 +17,7 @@ use crate::invoke_later::{LaterInvocations, RETRY_WAITS};
 use crate::runner_environment;
 
 /// From a task's SIGTERM to its SIGKILL: the longest grace of a kill, the death of what did not
-/// heed it, and time for the runner to say how it went.
+/// heed it, and time for the runner to report the outcome.
 const STOP_TIMEOUT: Duration = Duration::from_secs(55);
 /// Where a task's container has the folder that the organization's tasks share.
 const SHARED_PATH: &str = "/shared";
@@ -60,21 +60,21 @@ pub(super) fn start(
         let dir = std::path::absolute(dir)?;
         environment.insert("AWO_PRIVATE_DIRS".to_owned(), dir.display().to_string());
     }
-    // On one machine tasks share their disk: nothing has to be kept for them beside it, unless the
+    // On one machine tasks share their disk: nothing has to be stored for them beside it, unless the
     // service is to do as it does in the cloud.
     let set = super::environment(&options.settings);
     let shares = set.get("AWO_SHARED_FILE_SYSTEM").is_some();
     if shares {
         environment.insert("AWO_SHARED_ROOT".to_owned(), SHARED_PATH.to_owned());
     }
-    let kept = MountPoint {
+    let shared = MountPoint {
         source_volume: SHARED_VOLUME.to_owned(),
         container_path: SHARED_PATH.to_owned(),
     };
     ecs.register(TaskDefinition {
         registered: None,
         volumes: vec![json!({ "name": SHARED_VOLUME })],
-        mount_points: vec![kept],
+        mount_points: vec![shared],
         family: "awo-runner".to_owned(),
         container_name: CONTAINER.to_owned(),
         command: vec![runner.clone()],

@@ -15,8 +15,8 @@ pub const WAIT_SECONDS: u64 = 20;
 pub const RETENTION_SECONDS: std::ops::RangeInclusive<u64> = 60..=1_209_600;
 pub const RECEIVES: std::ops::RangeInclusive<u64> = 1..=1000;
 
-/// Attributes that say nothing to a queue in memory; stored and given back.
-const KEPT: [&str; 5] = [
+/// Attributes without effect on a queue in memory; stored and returned.
+const STORED: [&str; 5] = [
     "KmsDataKeyReusePeriodSeconds",
     "KmsMasterKeyId",
     "Policy",
@@ -38,7 +38,7 @@ pub struct RedrivePolicy {
 pub struct QueueAttributes {
     pub visibility_timeout: Duration,
     pub delay: Duration,
-    /// How long a receive waits that does not say so itself.
+    /// Default wait of a receive.
     pub receive_wait: Duration,
     pub retention: Duration,
     pub maximum_message_bytes: usize,
@@ -90,7 +90,7 @@ impl QueueAttributes {
                     "The local cloud serves standard queues only.".to_owned(),
                 ));
             }
-            name if KEPT.contains(&name) => {
+            name if STORED.contains(&name) => {
                 self.stored.insert(name.to_owned(), value.to_owned());
             }
             name => {

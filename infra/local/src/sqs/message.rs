@@ -121,7 +121,7 @@ pub struct Message {
 
 /// A message in a receiver's hands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedMessage {
     pub message: Arc<Message>,
     pub receipt_handle: String,
 }
@@ -155,7 +155,7 @@ impl Receipt {
     }
 }
 
-/// The characters of XML 1.0, which SQS kept from its first protocol.
+/// The characters of XML 1.0, which SQS still has from its first protocol.
 fn allowed(character: char) -> bool {
     matches!(character, '\u{9}' | '\u{a}' | '\u{d}' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }

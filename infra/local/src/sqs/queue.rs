@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::sqs::attributes::{DELAY_SECONDS, QueueAttributes, VISIBILITY_SECONDS};
 use crate::sqs::error::SqsError;
-use crate::sqs::message::{Message, NewMessage, Receipt, Received};
+use crate::sqs::message::{Message, NewMessage, Receipt, ReceivedMessage};
 use crate::sqs::store::{Counts, Store, Visibility};
 
 /// Received and neither deleted nor visible again, of one standard queue.
@@ -87,7 +87,7 @@ impl Queue {
     }
 
     /// Takes a message from a queue whose redrive policy names this one.
-    pub fn bury(&mut self, buried: Buried, now: Instant) -> Result<(), SqsError> {
+    pub fn bury(&mut self, buried: DeadLetter, now: Instant) -> Result<(), SqsError> {
         self.insert(buried.message, buried.bytes, now, Duration::ZERO)
     }
 
@@ -121,7 +121,7 @@ impl Queue {
         limits: ReceiveLimits,
         now: Instant,
         now_millis: u64,
-    ) -> Result<(Vec<Received>, Vec<Buried>), SqsError> {
+    ) -> Result<(Vec<ReceivedMessage>, Vec<DeadLetter>), SqsError> {
         self.store.settle(now, self.attributes.retention);
         let (mut received, mut buried, mut bytes) = (Vec::new(), Vec::new(), 0);
         while received.len() < limits.messages {
@@ -165,7 +165,7 @@ impl Queue {
         visibility: Option<Duration>,
         now: Instant,
         now_millis: u64,
-    ) -> Option<Received> {
+    ) -> Option<ReceivedMessage> {
         let until = now + visibility.unwrap_or(self.attributes.visibility_timeout);
         let stored = self.store.get_mut(sequence)?;
         let message = Arc::make_mut(&mut stored.message);
@@ -185,17 +185,17 @@ impl Queue {
                 received: now,
             },
         );
-        Some(Received {
+        Some(ReceivedMessage {
             message,
             receipt_handle: receipt.handle(),
         })
     }
 
-    fn exhume(&mut self, sequence: u64) -> Option<Buried> {
+    fn exhume(&mut self, sequence: u64) -> Option<DeadLetter> {
         let mut stored = self.store.remove(sequence)?;
         let message = Arc::make_mut(&mut stored.message);
         message.dead_letter_source_arn = Some(self.arn.clone());
-        Some(Buried {
+        Some(DeadLetter {
             message: stored.message,
             bytes: stored.bytes,
         })
@@ -257,7 +257,7 @@ impl Queue {
             Visibility::InFlight { until, received }
         };
         self.store.put(receipt.sequence, visibility);
-        // A receiver that waits has to look again: its next deadline may have moved.
+        // A receiver that waits has to read again: its next deadline may have changed.
         self.arrivals.notify_waiters();
         Ok(())
     }
@@ -293,7 +293,7 @@ pub(crate) struct ReceiveLimits {
 }
 
 /// A message on its way to the dead-letter queue.
-pub(crate) struct Buried {
+pub(crate) struct DeadLetter {
     message: Arc<Message>,
     bytes: usize,
 }

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use crate::sqs::attributes::{VISIBILITY_SECONDS, WAIT_SECONDS};
 use crate::sqs::message::{md5_of_attributes, md5_of_body};
 use crate::sqs::protocol::{BATCH, name_of};
-use crate::sqs::{Message, Queues, Receive, Received, SqsError};
+use crate::sqs::{Message, Queues, Receive, ReceivedMessage, SqsError};
 
-/// `SenderId` of every message; nobody but the product's own functions sends.
+/// `SenderId` of every message; only the product's own functions send.
 const SENDER: &str = "AIDALOCAL";
 
 #[derive(Deserialize)]
@@ -78,7 +78,7 @@ fn in_range(name: &str, value: Option<i64>, from: u64, to: u64) -> Result<Option
     })
 }
 
-fn incoming(received: &Received, input: &ReceiveMessage) -> Value {
+fn incoming(received: &ReceivedMessage, input: &ReceiveMessage) -> Value {
     let message = &received.message;
     let mut rendered = json!({
         "MessageId": message.id,
@@ -115,7 +115,7 @@ fn incoming(received: &Received, input: &ReceiveMessage) -> Value {
     rendered
 }
 
-/// What SQS says of a message, as strings, as a receiver or a Lambda function sees it.
+/// SQS's attributes of a message, as strings, as a receiver or a Lambda function sees them.
 pub(crate) fn system_attributes(message: &Message) -> Map<String, Value> {
     let mut attributes = Map::new();
     let mut put = |name: &str, value: Option<String>| {

@@ -16,7 +16,7 @@ pub(crate) enum Visibility {
     InFlight { until: Instant, received: Instant },
 }
 
-pub(crate) struct Stored {
+pub(crate) struct StoredMessage {
     pub message: Arc<Message>,
     pub sent: Instant,
     pub bytes: usize,
@@ -37,7 +37,7 @@ pub struct Counts {
 pub(crate) struct Store {
     next_sequence: u64,
     bytes: usize,
-    messages: BTreeMap<u64, Stored>,
+    messages: BTreeMap<u64, StoredMessage>,
     /// By group, so that a group with many messages in flight lets the others pass.
     ready: BTreeMap<Option<String>, BTreeSet<u64>>,
     delayed: BTreeSet<(Instant, u64)>,
@@ -56,7 +56,7 @@ impl Store {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         self.bytes += bytes;
-        let stored = Stored {
+        let stored = StoredMessage {
             message,
             sent: now,
             bytes,
@@ -67,12 +67,12 @@ impl Store {
         self.put(sequence, visibility);
     }
 
-    pub fn get(&self, sequence: u64) -> Option<&Stored> {
+    pub fn get(&self, sequence: u64) -> Option<&StoredMessage> {
         self.messages.get(&sequence)
     }
 
     /// The visibility cannot be changed this way; see [`Self::put`].
-    pub fn get_mut(&mut self, sequence: u64) -> Option<&mut Stored> {
+    pub fn get_mut(&mut self, sequence: u64) -> Option<&mut StoredMessage> {
         self.messages.get_mut(&sequence)
     }
 
@@ -190,7 +190,7 @@ impl Store {
         }
     }
 
-    pub fn remove(&mut self, sequence: u64) -> Option<Stored> {
+    pub fn remove(&mut self, sequence: u64) -> Option<StoredMessage> {
         self.take_from_place(sequence);
         let stored = self.messages.remove(&sequence)?;
         self.bytes -= stored.bytes;
@@ -207,7 +207,7 @@ impl Store {
     }
 }
 
-impl Stored {
+impl StoredMessage {
     pub fn visibility(&self) -> Visibility {
         self.visibility
     }

@@ -112,7 +112,7 @@ async fn a_token_makes_a_transaction_once_and_refuses_it_other_items() {
         let transaction = client.transact_write_items().client_request_token(token);
         transaction.transact_items(put_new(id)).send()
     };
-    // Rivals with one token: one of them makes it, and all are told of that.
+    // Rivals with one token: one of them commits, and all get its answer.
     let rivals = (0..16).map(|_| transact("token", "a"));
     for answer in futures::future::join_all(rivals).await {
         answer.unwrap();

@@ -66,8 +66,8 @@ async fn the_end_of_a_container_is_known_before_that_of_its_task() {
 async fn events_come_late_twice_and_out_of_order_and_descriptions_are_older() {
     let cluster = Cluster::start(definition("exit 0")).await;
     cluster.ecs.set_conduct(Conduct {
-        tells_after: Duration::from_millis(50),
-        tells_twice: true,
+        event_delay: Duration::from_millis(50),
+        events_twice: true,
         describes_after: Duration::from_secs(2),
         ..Conduct::default()
     });
@@ -86,7 +86,7 @@ async fn events_come_late_twice_and_out_of_order_and_descriptions_are_older() {
     })
     .await;
     assert!(!versions.is_sorted(), "{versions:?}");
-    // The events have said so before.
+    // The events have reported it before.
     eventually("the description says that it stopped", async || {
         let asked = cluster.client.describe_tasks().cluster("local").tasks(&arn);
         let tasks = asked.send().await.unwrap().tasks.unwrap_or_default();

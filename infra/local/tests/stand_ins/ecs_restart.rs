@@ -85,7 +85,7 @@ async fn a_task_that_lived_when_the_cloud_was_killed_is_stopped_after_the_restar
 }
 
 #[tokio::test]
-async fn the_end_of_a_lost_task_is_told_when_the_functions_are_there() {
+async fn the_end_of_a_lost_task_is_reported_when_the_functions_are_there() {
     let scene = Scene::new();
     let before = scene.cluster("echo up; exec sleep 60").await;
     let lived = arn(&run(&before, "run-1").await);
@@ -100,7 +100,7 @@ async fn the_end_of_a_lost_task_is_told_when_the_functions_are_there() {
     let event = after.events.lock().unwrap()[0].clone();
     assert_eq!(event["detail"]["startedBy"], "run-1");
     assert_eq!(event["detail"]["stopCode"], "TerminationNotice");
-    // A second restart tells it once more: nobody knows whether the first was heard.
+    // A second restart reports it once more: it is unknown whether the first was received.
     let once_more = scene.cluster("exit 0").await;
     once_more.ecs.report_stopped();
     eventually("the same end", async || {
@@ -134,7 +134,7 @@ async fn a_task_that_had_ended_keeps_its_end() {
     let scene = Scene::new();
     let before = scene.cluster("exit 3").await;
     let ended = arn(&run(&before, "run-1").await);
-    let told = before.wait_for(&ended, "STOPPED").await;
+    let reported = before.wait_for(&ended, "STOPPED").await;
     let after = scene.cluster("exit 0").await;
     let task = after.describe(&ended).await;
     assert_eq!(task.containers()[0].exit_code(), Some(3));
@@ -142,8 +142,8 @@ async fn a_task_that_had_ended_keeps_its_end() {
         task.stop_code().unwrap().as_str(),
         "EssentialContainerExited"
     );
-    assert_eq!(task.version(), told.version());
-    assert_eq!(task.stopped_at(), told.stopped_at());
+    assert_eq!(task.version(), reported.version());
+    assert_eq!(task.stopped_at(), reported.stopped_at());
 }
 
 #[tokio::test]

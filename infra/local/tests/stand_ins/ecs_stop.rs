@@ -120,7 +120,7 @@ async fn the_shutdown_stops_the_tasks() {
 }
 
 #[tokio::test]
-async fn output_beyond_the_limit_is_read_but_not_kept() {
+async fn output_beyond_the_limit_is_read_but_not_stored() {
     let script = "head -c 12000000 /dev/zero; echo done >&2";
     let cluster = Cluster::start(definition(script)).await;
     let arn = arn_of(cluster.run().send().await.unwrap().tasks());
@@ -130,7 +130,7 @@ async fn output_beyond_the_limit_is_read_but_not_kept() {
     let size = eventually("the end of the log", async || {
         std::fs::read(&path)
             .ok()
-            .filter(|bytes| bytes.ends_with(b"kept]\n"))
+            .filter(|bytes| bytes.ends_with(b"stored]\n"))
     })
     .await
     .len();

@@ -2,7 +2,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use awo_local::function::{Abandoned, Registry, StreamingFunction, streaming_http_function};
+use awo_local::function::{DisconnectPolicy, Registry, StreamingFunction, streaming_http_function};
 use bytes::Bytes;
 use futures::StreamExt;
 use http_body_util::StreamBody;
@@ -38,7 +38,12 @@ async fn a_streamed_answer_may_outlast_the_integration_timeout() {
         Ok::<_, lambda_http::Error>(Response::new(StreamBody::new(frames.boxed())))
     });
     let function = streaming_http_function(service);
-    registry.register_streaming("api", function, Abandoned::RunsOn, Duration::from_secs(5));
+    registry.register_streaming(
+        "api",
+        function,
+        DisconnectPolicy::RunsOn,
+        Duration::from_secs(5),
+    );
     let timeout = Duration::from_millis(50);
     let api = Api::over(registry, &[("GET", "/stream")], |settings| {
         settings.integration_timeout = timeout;
@@ -53,7 +58,7 @@ async fn a_stream_that_breaks_off_is_cut_not_ended() {
     registry.register_streaming(
         "api",
         stream(&["a"], Some("lost")),
-        Abandoned::RunsOn,
+        DisconnectPolicy::RunsOn,
         Duration::from_secs(5),
     );
     let api = Api::over(registry, &[("GET", "/stream")], |_| {}).await;
@@ -66,7 +71,7 @@ async fn a_stream_that_breaks_off_is_cut_not_ended() {
 }
 
 /// Streams a chunk, and then nothing for ever.
-fn endless(registry: &Registry, abandoned: Abandoned) {
+fn endless(registry: &Registry, abandoned: DisconnectPolicy) {
     let service = service_fn(|_: Request| async move {
         let frames = futures::stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from("a")))]);
         let body = StreamBody::new(frames.chain(futures::stream::pending()).boxed());
@@ -78,7 +83,10 @@ fn endless(registry: &Registry, abandoned: Abandoned) {
 
 #[tokio::test]
 async fn what_only_its_reader_needs_ends_when_the_client_is_gone() {
-    for (abandoned, ends) in [(Abandoned::Ends, true), (Abandoned::RunsOn, false)] {
+    for (abandoned, ends) in [
+        (DisconnectPolicy::Ends, true),
+        (DisconnectPolicy::RunsOn, false),
+    ] {
         let (registry, gone) = (Registry::new(), Arc::new(Semaphore::new(0)));
         let held = Arc::new(Mutex::new(Some(OnDrop(Arc::clone(&gone)))));
         let service = service_fn(move |_: Request| {
@@ -107,7 +115,7 @@ async fn what_only_its_reader_needs_ends_when_the_client_is_gone() {
     }
 }
 
-/// Tells when it is dropped.
+/// Signals its drop.
 struct OnDrop(Arc<Semaphore>);
 
 impl Drop for OnDrop {
@@ -119,7 +127,7 @@ impl Drop for OnDrop {
 #[tokio::test]
 async fn the_end_of_the_cloud_waits_for_no_stream_that_lost_its_client() {
     let registry = Registry::new();
-    endless(&registry, Abandoned::RunsOn);
+    endless(&registry, DisconnectPolicy::RunsOn);
     let api = Api::over(registry.clone(), &[("GET", "/stream")], |_| {}).await;
     let mut answer = api.get("/stream").await;
     assert_eq!(answer.chunk().await.unwrap().unwrap(), "a");

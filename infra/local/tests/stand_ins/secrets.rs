@@ -28,7 +28,7 @@ async fn start_that(file: &Path, takes_secrets: bool) -> Client {
 }
 
 #[tokio::test]
-async fn a_secret_is_kept_by_its_file_and_read_by_its_owner_only() {
+async fn a_secret_is_stored_in_its_file_and_read_by_its_owner_only() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("secrets.json");
     let client = start(&file).await;
@@ -71,7 +71,7 @@ async fn a_secret_is_kept_by_its_file_and_read_by_its_owner_only() {
 }
 
 #[tokio::test]
-async fn what_is_missing_or_there_already_is_said_so() {
+async fn what_is_missing_or_there_already_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let client = start(&directory.path().join("secrets.json")).await;
     let missing = client

@@ -4,26 +4,26 @@ use aws_sdk_ecs::types::{Container, HealthStatus, Task, TaskStopCode};
 
 use super::{CONTAINER, SERVICE_PREFIX};
 
-/// What is known of a task.
+/// The known state of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskState {
     /// It lives, or may.
     Alive,
     /// It is gone.
-    Gone(Gone),
+    Gone(TaskEnd),
 }
 
 /// How a task ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Gone {
+pub struct TaskEnd {
     /// The runner's exit code.
     pub exit_code: Option<i32>,
     /// In ECS's words.
     pub reason: String,
-    /// True if ECS says that the runner's container ended by itself: nobody stopped the task, and
+    /// True if ECS reports that the runner's container ended by itself: the task was not stopped, and
     /// no host was lost.
     pub ended_by_itself: bool,
-    /// What ECS says of the containers, where it says that the task ended because of them.
+    /// ECS's report on the containers, if the task ended because of them.
     pub containers: Vec<ContainerEnd>,
 }
 
@@ -36,11 +36,11 @@ pub struct ContainerEnd {
     pub exit_code: Option<i32>,
     /// In ECS's words.
     pub reason: String,
-    /// True if it said that it was not ready.
+    /// True if it reported that it was not ready.
     pub is_unhealthy: bool,
 }
 
-impl Gone {
+impl TaskEnd {
     /// True if the task's own content killed it: it was out of memory.
     #[must_use]
     pub fn was_out_of_memory(&self) -> bool {
@@ -59,7 +59,7 @@ fn runner_of(task: &Task) -> Option<&Container> {
     containers.find(|container| container.name() == Some(CONTAINER))
 }
 
-pub(super) fn gone(task: &Task) -> Gone {
+pub(super) fn gone(task: &Task) -> TaskEnd {
     let container = runner_of(task);
     let reasons: Vec<&str> = [container.and_then(|c| c.reason()), task.stopped_reason()]
         .into_iter()
@@ -69,7 +69,7 @@ pub(super) fn gone(task: &Task) -> Gone {
     let exited = task.stop_code() == Some(&TaskStopCode::EssentialContainerExited);
     let is_of_containers = exited || task.stop_code() == Some(&TaskStopCode::TaskFailedToStart);
     let containers = task.containers().iter().filter(|_| is_of_containers);
-    Gone {
+    TaskEnd {
         exit_code,
         reason: reasons.join("; "),
         // Without an exit code the container never ran, or is not known to have ended.

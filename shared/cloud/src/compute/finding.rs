@@ -45,7 +45,7 @@ impl Compute {
     }
 
     /// The task of a lease's client token that is to stop or has stopped, if it is of this family. It may still be
-    /// alive. ECS lists such tasks by family alone, so all of the last hour are looked at.
+    /// alive. ECS lists such tasks by family alone, so all of the last hour are read.
     ///
     /// # Errors
     /// Internal, when ECS fails.

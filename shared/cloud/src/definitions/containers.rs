@@ -3,7 +3,7 @@
 //!
 //! What it keeps:
 //! - the runner's container alone is essential: a service that ends does not end the run, whose
-//!   runner finds out and says so; a service that never gets ready keeps the runner from starting,
+//!   runner detects and reports it; a service that never gets ready keeps the runner from starting,
 //!   which ends the task;
 //! - a task with services has no role and mounts nothing: a role's credentials are there for every
 //!   container of a task, and services are a client's programs;
@@ -86,14 +86,14 @@ fn put_image(runner: &mut ContainerDefinition, image: &str) {
 
 /// In MiB; of the task's own memory, also where it is asked for with the size of each task.
 fn memory_of_each(of_task: Option<&str>, services: usize) -> Result<i32, Error> {
-    let of_task: i32 = of_task.and_then(|text| text.parse().ok()).ok_or_else(|| {
-        Error::internal("the task definition does not say how much memory it has")
-    })?;
+    let of_task: i32 = of_task
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| Error::internal("the task definition does not state its memory"))?;
     let services = i32::try_from(services).map_err(Error::internal)?;
     Ok((of_task / SERVICES_SHARE / services.max(1)).max(LEAST_MEMORY_MIB))
 }
 
-/// What the runner waits for: that a service is ready, or, where nothing says when, that it has started.
+/// The runner's condition for a service: that it is ready, or, without a health check, that it has started.
 fn dependencies(services: &[EnvironmentService]) -> Result<Vec<ContainerDependency>, Error> {
     let of_each = services.iter().map(|service| {
         let condition = match service.ready {

@@ -39,7 +39,7 @@ pub struct Counts {
     pub cached: u64,
     /// The part of them that was written to the cache.
     pub written: u64,
-    /// The part of those that is kept for an hour, which costs more than five minutes.
+    /// The part of those that is cached for an hour, which costs more than five minutes.
     pub written_for_an_hour: u64,
     /// Output tokens.
     pub output: u64,
@@ -76,7 +76,7 @@ impl Counts {
         .bounded()
     }
 
-    /// Later events repeat what earlier ones said, and know more.
+    /// Later events repeat the content of earlier ones, and add to it.
     fn or_more(self, other: Counts) -> Counts {
         Counts {
             input: self.input.max(other.input),
@@ -131,7 +131,7 @@ impl Counter {
         }
     }
 
-    /// What was used, once the answer is over; nothing if it did not say.
+    /// The usage, once the answer is complete; none if it did not report any.
     #[must_use]
     pub fn end(mut self) -> Option<Counts> {
         if self.is_stream {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_breaks_off_counts_as_far_as_it_was_told() {
+    fn a_stream_that_breaks_off_counts_as_far_as_it_was_received() {
         let mut counter = Counter::new(Dialect::Messages, true);
         counter.push(
             MESSAGES
@@ -304,12 +304,12 @@ mod tests {
                 .unwrap()
                 .as_bytes(),
         );
-        let told = counter.end().unwrap();
-        assert_eq!((told.input, told.output), (330, 1));
+        let usage = counter.end().unwrap();
+        assert_eq!((usage.input, usage.output), (330, 1));
     }
 
     #[test]
-    fn a_line_without_end_is_not_kept_and_what_follows_it_counts() {
+    fn a_line_without_end_is_not_stored_and_what_follows_it_counts() {
         let mut counter = Counter::new(Dialect::Messages, true);
         let piece = vec![b'x'; 1_048_576];
         for _ in 0..20 {

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::{Snapshot, canonical_hash, changes};
 use crate::{Error, RunId};
 
-/// What the API says of a run's configuration.
+/// The API's responses about a run's configuration.
 #[derive(Debug, Clone, Copy)]
-pub struct Served<'a> {
+pub struct ServedAudit<'a> {
     /// The run that was asked for.
     pub run: &'a RunId,
     /// The data of `GET /api/v1/audit/runs/{runId}`.
@@ -23,10 +23,10 @@ pub struct Served<'a> {
     pub noted_head: Option<&'a str>,
 }
 
-/// What came of a check.
+/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Checked {
+pub struct ChainCheck {
     /// The hash of each snapshot as it was served, up to the first broken link.
     pub hashes: Vec<String>,
     /// The first link that does not hold.
@@ -34,7 +34,7 @@ pub struct Checked {
     pub broken: Option<BrokenLink>,
 }
 
-/// A value that is not what the chain says.
+/// A value that differs from the chain's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BrokenLink {
@@ -43,18 +43,18 @@ pub struct BrokenLink {
     pub snapshot: Option<usize>,
     /// Its name.
     pub field: &'static str,
-    /// What it must be; null if it must be absent.
+    /// The required value; null if it must be absent.
     pub expected: Value,
-    /// What it is; null if it is absent.
+    /// The value; null if it is absent.
     pub found: Value,
 }
 
-/// Checks a run's chain of snapshots, and that its audit tells what they say.
+/// Checks a run's chain of snapshots, and that its audit agrees with them.
 ///
 /// # Errors
 /// Internal, if there is no canonical JSON of something.
-pub fn check(served: &Served<'_>) -> Result<Checked, Error> {
-    let mut checked = Checked {
+pub fn check(served: &ServedAudit<'_>) -> Result<ChainCheck, Error> {
+    let mut checked = ChainCheck {
         hashes: Vec::new(),
         broken: None,
     };
@@ -64,7 +64,7 @@ pub fn check(served: &Served<'_>) -> Result<Checked, Error> {
 
 type Link = Result<(), BrokenLink>;
 
-fn walk(served: &Served<'_>, hashes: &mut Vec<String>) -> Result<Link, Error> {
+fn walk(served: &ServedAudit<'_>, hashes: &mut Vec<String>) -> Result<Link, Error> {
     let nothing = Vec::new();
     let items = served.snapshots["items"].as_array().unwrap_or(&nothing);
     for (number, item) in (1..).zip(items) {
@@ -80,8 +80,8 @@ fn walk(served: &Served<'_>, hashes: &mut Vec<String>) -> Result<Link, Error> {
     Ok(link_of(served, items, hashes))
 }
 
-/// What the audit of the run tells of its snapshots.
-fn link_of(served: &Served<'_>, items: &[Value], hashes: &[String]) -> Link {
+/// The part of the run's audit that repeats its snapshots.
+fn link_of(served: &ServedAudit<'_>, items: &[Value], hashes: &[String]) -> Link {
     let audit = served.audit;
     let of = |item: Option<&Value>, name: &str| item.map_or(Value::Null, |item| item[name].clone());
     at(None, "chainHead", json!(hashes.last()), audit)?;
@@ -182,7 +182,7 @@ mod tests {
 
     fn broken(audit: &Value, snapshots: &Value) -> Option<BrokenLink> {
         let run = run();
-        let served = Served {
+        let served = ServedAudit {
             run: &run,
             audit,
             snapshots,
@@ -242,7 +242,7 @@ mod tests {
         let (audit, snapshots) = served();
         let run = run();
         let with = |noted: &str| {
-            let served = Served {
+            let served = ServedAudit {
                 run: &run,
                 audit: &audit,
                 snapshots: &snapshots,

@@ -13,7 +13,7 @@ use crate::work_order::TenantContext;
 pub struct Spender<'a> {
     /// The client's customer.
     pub tenant: Option<&'a TenantContext>,
-    /// What else it is told apart by.
+    /// Its other dimensions.
     pub attribution: Option<&'a Attribution>,
 }
 
@@ -26,7 +26,7 @@ pub struct LabelValue {
     pub value: String,
 }
 
-/// What a client names of a scope.
+/// The fields of a scope that a client sets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScopeParts {
@@ -82,7 +82,7 @@ impl BudgetScope {
         &self.0
     }
 
-    /// The dimension of reports by which its runs are told apart, and the value; none of all runs.
+    /// The dimension of reports that selects its runs, and the value; none for all runs.
     #[must_use]
     pub fn dimension(&self) -> Option<(Dimension, &str)> {
         let ScopeParts {

@@ -114,7 +114,7 @@ impl InferenceProfiles {
     /// Reads a setting: `model=profile` with commas between them.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn parse(text: &str) -> Result<InferenceProfiles, String> {
         let mut all = BTreeMap::new();
         let pairs = text.split(',').map(str::trim);

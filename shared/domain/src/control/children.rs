@@ -45,7 +45,7 @@ pub struct ChildrenAnswer {
     pub errors: Vec<String>,
 }
 
-/// What a run had come to when it left its compute to wait for its children.
+/// A run's state when it left its compute to wait for its children.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resumption {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{OrgId, RunId};
 
-/// How much of the beginning of a diff is kept, in bytes.
+/// Bytes at the beginning of a diff that are stored.
 pub const MAX_DIFF_BYTES: usize = 1_048_576;
 /// Largest gzip of a diff, in bytes: what does not shrink so far is cut further.
 pub const MAX_DIFF_GZIP_BYTES: usize = 737_280;

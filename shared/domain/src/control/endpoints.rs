@@ -19,7 +19,7 @@ impl BaseUrl {
     /// Reads one.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn parse(text: &str) -> Result<BaseUrl, String> {
         let url = Url::parse(text).map_err(|why| format!("is not a URL: {why}"))?;
         match url.scheme() {

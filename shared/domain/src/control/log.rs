@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{OrgId, RunId};
 
-/// How much of the end of what an agent wrote in one iteration is kept, in bytes.
+/// Bytes at the end of an agent's output in one iteration that are stored.
 pub const MAX_LOG_BYTES: usize = 262_144;
 
 /// The path of what agents wrote; `POST` with an [`IterationLog`], answered by a [`super::ReportAnswer`].

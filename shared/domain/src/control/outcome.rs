@@ -96,13 +96,13 @@ pub struct Finish {
     /// False if nothing of the repository was executed: no hook, no agent, no check.
     #[serde(default = "is_executed")]
     pub executed: bool,
-    /// True if the runner has looked and found no process of the run alive: proof of its death, whatever
+    /// True if the runner has searched and found no process of the run alive: proof of its death, whatever
     /// the runner and its task still do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_alive: bool,
 }
 
-/// A runner that does not say has executed something.
+/// A runner that does not report this has executed something.
 fn is_executed() -> bool {
     true
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
     rename_all_fields = "camelCase"
 )]
 pub enum StopRequest {
-    /// SIGINT, so that an agent can still say what it used; then SIGTERM; then SIGKILL.
+    /// SIGINT, so that an agent can still report its usage; then SIGTERM; then SIGKILL.
     Cancel,
     /// SIGTERM, the grace period, SIGKILL.
     Kill {

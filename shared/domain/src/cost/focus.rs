@@ -77,7 +77,7 @@ struct Line<'a> {
 }
 
 impl Account<'_> {
-    /// The rows of a settlement or a refund. `corrects` says that a refund's run was charged in an earlier
+    /// The rows of a settlement or a refund. `corrects` states that a refund's run was charged in an earlier
     /// billing period.
     #[must_use]
     pub fn charges(&self, record: &CostRecord, corrects: bool) -> Vec<FocusRow> {
@@ -288,7 +288,7 @@ fn service(row: &mut FocusRow, model: Option<&str>) {
     row.some_text("x_Model", model);
 }
 
-/// Of which run, and what it is told apart by.
+/// Its run, and the run's dimensions.
 fn attribute(row: &mut FocusRow, record: &CostRecord) {
     let meter = match row.cell("SkuMeter") {
         Some(FocusCell::Text(meter)) => meter.clone(),

@@ -43,13 +43,13 @@ pub struct Measures {
     /// What compute cost.
     #[serde(skip_serializing_if = "is_zero")]
     pub compute_micro: i64,
-    /// What holds did not cover.
+    /// The amount that holds did not cover.
     #[serde(skip_serializing_if = "is_zero")]
     pub capped_micro: i64,
     /// What was not charged at all, because the platform lost the run.
     #[serde(skip_serializing_if = "is_zero")]
     pub free_micro: i64,
-    /// What was charged.
+    /// The charge.
     #[serde(skip_serializing_if = "is_zero")]
     pub credits_micro: i64,
     /// The refunds.
@@ -117,7 +117,7 @@ impl Measures {
     }
 }
 
-/// Divides a whole number by weights, so that the parts come to it exactly: each gets its share
+/// Divides a whole number by weights, so that the parts add up to it exactly: each gets its share
 /// rounded down, and those with the largest rest one more, the first of equals first. Without any
 /// weight the last part gets all.
 #[must_use]

@@ -17,7 +17,7 @@ use crate::{RunId, Timestamp, TransactionId, WorkOrderId};
 pub const COMPUTE: &str = "(compute)";
 /// What stands for a value that is not there.
 pub const NONE: &str = "(none)";
-/// What stands for values beyond those that are told apart.
+/// The value of all further values of a dimension.
 pub const OTHER: &str = "(other)";
 
 /// What a run used of one model, and what it was charged for it.
@@ -49,7 +49,7 @@ pub struct CostRecord {
     /// The client's customer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_context: Option<TenantContext>,
-    /// What else it is told apart by; nothing of runs from before there was any.
+    /// Its other dimensions; none for runs from before they existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
     /// True for a refund, which is no run.
@@ -58,26 +58,26 @@ pub struct CostRecord {
     /// Of a deduction, the version of the price list, as the ledger entry has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_list: Option<String>,
-    /// What it comes to, by models and compute.
+    /// Its amounts, by models and compute.
     pub parts: Vec<Part>,
 }
 
-/// What is to be charged for a run.
+/// The charge for a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Charged<'a> {
-    /// What it used.
+pub struct ChargeInputs<'a> {
+    /// Its usage.
     pub usage: &'a [PricedUsage],
     /// How long it had compute, in milliseconds.
     pub compute_ms: i64,
-    /// What that costs.
+    /// The cost of that.
     pub cost: CostParts,
     /// True if nothing of it is charged.
     pub is_free: bool,
-    /// What is taken from the balance.
+    /// The deduction.
     pub deduction: MicroCredits,
 }
 
-impl Charged<'_> {
+impl ChargeInputs<'_> {
     /// By models and compute. Credits of models are the run's, divided by what each cost; what the
     /// hold did not cover is divided by what each part cost.
     #[must_use]
@@ -167,7 +167,7 @@ impl CostRecord {
         }
     }
 
-    /// All of it: what its parts come to, and one run.
+    /// All of it: the sum of its parts, and one run.
     #[must_use]
     pub fn total(&self) -> Measures {
         let mut total = match self.outcome.filter(|_| !self.is_refund) {
@@ -231,7 +231,7 @@ mod tests {
             let cost = Rates::default().parts(PricedUsage::total(&usage), compute_ms);
             let hold = MicroCredits::from_micro(hold);
             let deduction = if is_free { MicroCredits::ZERO } else { settle(hold, cost.total()).deduction };
-            let charged = Charged { usage: &usage, compute_ms, cost, is_free, deduction };
+            let charged = ChargeInputs { usage: &usage, compute_ms, cost, is_free, deduction };
             let now = Timestamp::from_epoch_ms(1_795_420_800_000);
             let record = CostRecord {
                 id: TransactionId::new(now, 1),

@@ -15,7 +15,7 @@ use crate::span::Span;
 /// Between a tenant and its user in the value of a user.
 const BETWEEN: char = '\u{1f}';
 
-/// What costs are told apart by, beside the model.
+/// The dimensions of costs, beside the model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Dimension {
     /// The tenant.
@@ -154,9 +154,9 @@ impl Bucket {
 pub struct ReportQuery {
     /// Booked in this period.
     pub span: Span,
-    /// Whether models are told apart.
+    /// True if rows are by model.
     pub by_model: bool,
-    /// What else is told apart.
+    /// The other dimension of rows.
     pub by: Option<Dimension>,
     /// Into what periods.
     pub bucket: Bucket,
@@ -169,9 +169,9 @@ pub struct ReportQuery {
 /// What a report is counted from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Sums of everything, and those of a dimension, if it tells one apart.
+    /// Sums of everything, and those of a dimension, if rows have one.
     Sums(Option<Dimension>),
-    /// Records: it tells apart what no sums do.
+    /// Records: its rows combine dimensions that no sums have.
     Records,
 }
 
@@ -197,7 +197,7 @@ pub struct Rows<'a> {
     totals: Measures,
 }
 
-/// What tells a row apart: its bucket, value and model.
+/// The key of a row: its bucket, value and model.
 type RowKey = (Option<String>, Option<String>, Option<String>);
 
 /// A row of a report.
@@ -207,7 +207,7 @@ pub struct Row {
     pub bucket: Option<String>,
     /// What it is grouped by.
     pub group: BTreeMap<String, String>,
-    /// What it comes to.
+    /// Its amounts.
     pub measures: Measures,
 }
 
@@ -284,7 +284,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The rows in the order of periods, values and models, and what all come to.
+    /// The rows in the order of periods, values and models, and their total.
     #[must_use]
     pub fn finish(self) -> (Vec<Row>, Measures) {
         let by = self.asked.by.as_ref();

@@ -11,9 +11,9 @@ use super::record::{CostRecord, OTHER};
 use super::report::Dimension;
 use crate::usage::OTHER_MODELS;
 
-/// Most values of a cost label that are told apart.
+/// Most values of a cost label that have sums of their own.
 pub const MAX_VALUES: usize = 1_000;
-/// Most models that sums tell apart; further ones count as [`OTHER_MODELS`].
+/// Most models with sums of their own; further ones count as [`OTHER_MODELS`].
 const MAX_MODELS: usize = 100;
 
 /// Sums of a day or a month: of everything, or of one value of a dimension.
@@ -72,7 +72,7 @@ pub struct Cell {
     pub value: Option<String>,
 }
 
-/// What a statement tells rows apart by, beside the model.
+/// The dimensions of a statement's rows, beside the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelOfTenant {
     /// The cost label.
@@ -195,7 +195,7 @@ fn short(text: &str) -> String {
     hex::encode(&Sha256::digest(text.as_bytes())[..16])
 }
 
-/// The values of cost labels that are told apart, by short names.
+/// The values of cost labels with sums of their own, by short names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelValues(pub BTreeMap<String, BTreeSet<String>>);
 

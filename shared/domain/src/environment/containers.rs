@@ -117,7 +117,7 @@ fn is_private_ecr(image: &str) -> bool {
 /// Checks the name of an image that is pinned by its digest.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// A sentence that names the fault.
 pub fn check_image(text: &str) -> Result<String, String> {
     if text.contains('@') && is_reference(text) {
         Ok(text.to_owned())
@@ -132,7 +132,7 @@ pub fn check_image(text: &str) -> Result<String, String> {
 /// Checks the name of a service's image, which may have a tag in the place of a digest.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// A sentence that names the fault.
 pub fn check_service_image(text: &str) -> Result<String, String> {
     if is_reference(text) {
         Ok(text.to_owned())
@@ -164,7 +164,7 @@ fn is_reference(text: &str) -> bool {
 /// Checks the name of a service, which is part of its container's name.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// A sentence that names the fault.
 pub fn check_service_name(text: &str) -> Result<String, String> {
     const LENGTHS: RangeInclusive<usize> = 1..=MAX_SERVICE_NAME;
     let is_letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -180,7 +180,7 @@ pub fn check_service_name(text: &str) -> Result<String, String> {
 /// Checks the command that says that a service is ready.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// A sentence that names the fault.
 pub fn check_ready(text: &str) -> Result<String, String> {
     let is_command = (1..=MAX_COMMAND).contains(&text.chars().count())
         && !text.trim().is_empty()

@@ -39,7 +39,7 @@ const RESERVED_PREFIXES: [&str; 3] = ["AWO_", "LD_", "DYLD_"];
 /// Checks the name of a variable or a secret: `^[A-Za-z_][A-Za-z0-9_]{0,127}$`.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// A sentence that names the fault.
 pub fn check_name(text: &str) -> Result<String, String> {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     let is_name = (1..=MAX_NAME).contains(&text.len())
@@ -66,7 +66,7 @@ pub fn check_name(text: &str) -> Result<String, String> {
 /// Checks a path that is cached: relative to the workspace, or with `~/` to the home.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// A sentence that names the fault.
 pub fn check_cache(text: &str) -> Result<String, String> {
     let inner = text.strip_prefix("~/").unwrap_or(text);
     let is_part = |part: &str| !matches!(part, "" | "." | "..") && part != ".git";

@@ -14,7 +14,7 @@ impl EnvironmentName {
     /// Reads a name from outside.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         ProfileName::parse(text).map(|name| Self(name.into()))
     }

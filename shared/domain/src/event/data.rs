@@ -9,7 +9,7 @@ use crate::money::MicroCredits;
 use crate::pull_request::PullRequestUrl;
 use crate::run::{RunFailure, RunStatus};
 
-/// Data of an event that tells nothing but the run's status.
+/// Data of an event that has only the run's status.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StatusData {
     /// The run's status now.
@@ -70,7 +70,7 @@ impl RunTiming {
     }
 }
 
-/// What a run was charged.
+/// The charge of a run.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RunCharge {
     /// In credits.

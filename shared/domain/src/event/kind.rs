@@ -318,7 +318,7 @@ impl TimelineEventType {
         format!("{self:?}")
     }
 
-    /// True if it tells the run's end: a run has one such event.
+    /// True if it reports the run's end: a run has one such event.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         matches!(self, T::RunCompleted | T::RunFailed | T::RunCancelled)

@@ -13,7 +13,7 @@ use crate::Fault;
 pub const MAX_CHAIN: usize = 10;
 
 /// Fills the gaps of a profile. `known` finds the organization's own profiles; the built-in ones
-/// need not be among them, and cannot be hidden by them.
+/// need not be among them, and cannot be replaced by them.
 ///
 /// # Errors
 /// What is wrong with the chain: a parent that is not there, a cycle, too many.
@@ -67,7 +67,7 @@ fn wrong(message: String) -> Fault {
     Fault { path, message }
 }
 
-/// The profile that these say together, the first one before all others. What has been read and
+/// The merged profile of these; the first one takes precedence. What has been read and
 /// checked key by key always fits; a whole that did not would be `default` as it is.
 fn filled(name: &ProfileName, groups: Vec<Groups>) -> Profile {
     let default = Profile {
@@ -103,7 +103,7 @@ pub(super) fn merge(base: &mut Value, over: Value) {
 /// The organization's own profiles, by name.
 pub type Contents = BTreeMap<ProfileName, PartialContent>;
 
-/// What a profile comes to once it says `content`, among the others of its organization. It must
+/// The effective profile with this `content`, among the others of its organization. It must
 /// not spoil one of them either.
 ///
 /// # Errors

@@ -16,8 +16,8 @@ impl LoopStrategy {
         lines.any(|line| signals.iter().any(|signal| signal == line))
     }
 
-    /// Whether each of the last `window_size` outputs says the same as the one before it. Agents
-    /// that write nothing do not converge: nothing can be told of them.
+    /// True if each of the last `window_size` outputs is similar to the one before it. Agents
+    /// that write nothing do not converge: there is nothing to compare.
     #[must_use]
     pub fn has_converged(&self, outputs: &[String]) -> bool {
         let window = self.window_size as usize;

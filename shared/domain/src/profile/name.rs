@@ -15,7 +15,7 @@ impl ProfileName {
     /// Reads a name from outside.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
         if (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(allowed) {

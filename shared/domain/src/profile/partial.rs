@@ -177,7 +177,7 @@ pub struct Groups {
     /// How often the agent may try.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_strategy: Option<PartialLoopStrategy>,
-    /// What is verified.
+    /// The verification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<PartialVerification>,
     /// The delivery of the result.
@@ -191,7 +191,7 @@ pub struct Groups {
     pub environment: Option<EnvironmentName>,
 }
 
-/// What a client may say of a profile.
+/// The fields of a profile that a client sets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartialContent {
@@ -200,7 +200,7 @@ pub struct PartialContent {
     /// The profile that fills its gaps; `default` where it is absent.
     #[serde(default)]
     pub extends: Option<ProfileName>,
-    /// What it says itself.
+    /// Its own settings, without those of its parents.
     #[serde(flatten)]
     pub groups: Groups,
 }
@@ -232,7 +232,7 @@ impl PartialContent {
 /// Checks a prefix of branches: with a run's id behind it, git must take it for a branch.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// A sentence that names the fault.
 pub fn check_branch_prefix(text: &str) -> Result<String, String> {
     let sample = RunId::new(Timestamp::from_epoch_ms(0), 0);
     if text.chars().count() > MAX_BRANCH_PREFIX {
@@ -248,7 +248,7 @@ pub fn check_branch_prefix(text: &str) -> Result<String, String> {
 /// Checks a text that must be one line, with something on it.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// A sentence that names the fault.
 pub fn check_line(text: &str, most: usize) -> Result<String, String> {
     let characters = text.chars().count();
     if text.trim().is_empty() || characters > most {
@@ -266,7 +266,7 @@ pub fn check_line(text: &str, most: usize) -> Result<String, String> {
 /// them for the same.
 ///
 /// # Errors
-/// A sentence that says what is wrong with them.
+/// A sentence that names the fault.
 pub fn check_params(params: Value) -> Result<Map<String, Value>, String> {
     if params.to_string().len() > MAX_PARAMS_BYTES {
         return Err(format!("must not be larger than {MAX_PARAMS_BYTES} bytes"));

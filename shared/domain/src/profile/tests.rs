@@ -16,8 +16,8 @@ fn built_in_profile(name: &str) -> Profile {
     resolve_built_in(name).unwrap()
 }
 
-fn failed(done: u32, failing: usize, best: Option<usize>) -> Iterated {
-    Iterated {
+fn failed(done: u32, failing: usize, best: Option<usize>) -> IterationOutcome {
+    IterationOutcome {
         done,
         passed: false,
         failing,
@@ -71,7 +71,7 @@ fn ralph_goes_on_until_it_passes_converges_or_says_that_it_is_done() {
     let mut profile = built_in_profile("ralph-style");
     profile.loop_strategy.min_iterations = 3;
     let after = |done, passed, signaled, converged| {
-        let last = Iterated {
+        let last = IterationOutcome {
             passed,
             signaled,
             converged,
@@ -158,21 +158,21 @@ fn single_values_are_checked() {
 
 #[test]
 fn an_array_is_replaced_and_an_object_is_not() {
-    let says = |git_ops| PartialContent {
+    let with_git_ops = |git_ops| PartialContent {
         groups: Groups {
             git_ops: Some(git_ops),
             ..Groups::default()
         },
         ..PartialContent::default()
     };
-    let parent = says(partial::PartialGitOps {
+    let parent = with_git_ops(partial::PartialGitOps {
         labels: Some(vec!["a".to_owned()]),
         reviewers: Some(vec!["r".to_owned()]),
         ..partial::PartialGitOps::default()
     });
     let child = PartialContent {
         extends: Some(name("p")),
-        ..says(partial::PartialGitOps {
+        ..with_git_ops(partial::PartialGitOps {
             labels: Some(Vec::new()),
             ..partial::PartialGitOps::default()
         })
@@ -203,7 +203,7 @@ fn merged(base: &Value, over: &Value) -> Value {
 
 proptest! {
     #[test]
-    fn merging_is_associative_idempotent_and_keeps_what_is_said_last(
+    fn merging_is_associative_idempotent_and_the_last_value_wins(
         a in json_value(), b in json_value(), c in json_value()
     ) {
         prop_assert_eq!(merged(&a, &a), a.clone());
@@ -231,8 +231,8 @@ proptest! {
         prop_assert_eq!(canonical_hash(&a).unwrap(), canonical_hash(&again).unwrap());
     }
 
-    /// Any way in which up to 14 profiles may extend each other: each resolves, or is told why
-    /// not, and the reason is true.
+    /// Any way in which up to 14 profiles may extend each other: each resolves, or its error names a
+    /// reason that is true.
     #[test]
     fn every_chain_is_resolved_or_refused_for_a_true_reason(
         parents in prop::collection::vec(prop::option::of(0..16_u32), 14)

@@ -1,5 +1,5 @@
 //! Why a run failed. One table answers for every code where the fault lies, whether another run of
-//! the same work order can be expected to go better, and what the person who can act does next.
+//! the same work order can be expected to go better, and the next step.
 
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
@@ -26,7 +26,7 @@ pub enum RunErrorCode {
     AgentNotConfigured,
     /// The result could not be pushed though it was allowed.
     DeliveryFailed,
-    /// The platform lost the run, by what ECS or the service itself says. It costs nothing.
+    /// The platform lost the run, as ECS or the service itself reports. It costs nothing.
     ComputeLost,
     /// The runner ended by itself without a last report, or stopped reporting while its task was
     /// running.
@@ -54,7 +54,7 @@ pub enum ErrorCategory {
     Workspace,
     /// In the agent or its configuration.
     Agent,
-    /// In the result, by what the checks say of it.
+    /// In the result, as its checks report it.
     Verification,
     /// In a limit of credits, tokens or time.
     Budget,
@@ -79,7 +79,7 @@ impl RunErrorCode {
 
     /// True if a runner may end its run with it; the others are the service's own.
     #[must_use]
-    pub fn is_runners_to_say(self) -> bool {
+    pub fn may_be_reported_by_a_runner(self) -> bool {
         !matches!(
             self,
             RunErrorCode::ComputeLost | RunErrorCode::RunnerFailed | RunErrorCode::Killed
@@ -177,7 +177,7 @@ pub struct RunError {
     pub message: String,
 }
 
-/// Longest error message that is kept, in characters.
+/// Longest error message that is stored, in characters.
 pub const MAX_ERROR_MESSAGE: usize = 2_000;
 
 impl RunError {
@@ -244,7 +244,7 @@ mod tests {
             let is_platforms = category == ErrorCategory::Platform;
             assert!(!code.is_free_of_charge() || is_platforms, "{code:?}");
             let is_own = is_platforms || category == ErrorCategory::Client;
-            assert_eq!(!code.is_runners_to_say(), is_own, "{code:?}");
+            assert_eq!(!code.may_be_reported_by_a_runner(), is_own, "{code:?}");
             let is_transient = is_platforms || category == ErrorCategory::Provider;
             assert_eq!(retryable, is_transient, "{code:?}");
         }

@@ -14,9 +14,9 @@ use crate::money::MicroCredits;
 use crate::usage::OTHER_MODELS;
 use crate::{RunId, Timestamp, TransactionId};
 
-/// What a statement needs to know of a ledger entry.
+/// The part of a ledger entry that a statement needs.
 #[derive(Debug, Clone)]
-pub struct Booked {
+pub struct BookedEntry {
     /// The entry.
     pub id: TransactionId,
     /// Its type.
@@ -77,7 +77,7 @@ impl Draft {
     }
 
     /// Adds an entry of the month.
-    pub fn book(&mut self, entry: Booked) {
+    pub fn book(&mut self, entry: BookedEntry) {
         let of = &mut self.statement;
         let sum = match entry.kind {
             TransactionType::Purchase => &mut of.purchases,
@@ -90,7 +90,7 @@ impl Draft {
     }
 
     /// Lists an entry, if it is a purchase or a correction, and is among the first of them.
-    pub fn list(&mut self, entry: Booked) {
+    pub fn list(&mut self, entry: BookedEntry) {
         let of = &mut self.statement;
         if entry.kind == TransactionType::Purchase {
             if of.purchase_entries.len() < MAX_LISTED {
@@ -192,7 +192,7 @@ impl Draft {
         &self.statement.month
     }
 
-    /// True if a statement says the same of the month, whatever it opens with.
+    /// True if a statement has the same amounts for the month, whatever its opening balance.
     #[must_use]
     pub fn is_as(&self, other: &Statement) -> bool {
         let own = self.clone().open(other.opening_balance, other.open_holds);
@@ -204,7 +204,7 @@ impl Draft {
         own == other
     }
 
-    /// What its entries come to.
+    /// The sum of its entries.
     #[must_use]
     pub fn net(&self) -> MicroCredits {
         let of = &self.statement;

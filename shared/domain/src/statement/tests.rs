@@ -14,9 +14,9 @@ fn at(text: &str) -> Timestamp {
     Timestamp::parse_bound(text).unwrap()
 }
 
-fn booked(kind: TransactionType, micro: i64, about: Option<&str>) -> Booked {
+fn booked(kind: TransactionType, micro: i64, about: Option<&str>) -> BookedEntry {
     let at = at("2026-11-02T08:00:00Z");
-    Booked {
+    BookedEntry {
         id: TransactionId::new(at, micro.unsigned_abs().into()),
         kind,
         amount: MicroCredits::from_micro(micro),
@@ -176,7 +176,7 @@ fn by_entries(records: &[CostRecord]) -> Statement {
     let mut values = LabelValues::default();
     let mut draft = Draft::new(Month::parse("2026-11").unwrap(), Some("team".to_owned()));
     for record in records {
-        draft.book(Booked {
+        draft.book(BookedEntry {
             price_list: record.price_list.clone(),
             ..booked(
                 TransactionType::Deduction,

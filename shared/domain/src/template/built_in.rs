@@ -24,8 +24,8 @@ const ANY: &str = "{{repository}}";
 const URL: (&str, &str) = ("repository", "https:// URL of the repository");
 const DIRECTORY: (&str, &str, &str) = ("directory", "Folder of the project in the repository", ".");
 
-/// What hooks install into the workspace hides itself from git, also where the repository has
-/// forgotten to: it must not become part of the result.
+/// Files that hooks install into the workspace are ignored by git, also where the repository has
+/// forgotten to: they must not become part of the result.
 const OUTLINES: [Outline; 7] = [
     Outline {
         id: "git",

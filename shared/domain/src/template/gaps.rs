@@ -21,9 +21,9 @@ pub(super) fn is_name(text: &str) -> bool {
 /// The parts of a text, which together are the text.
 pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
-    let (mut from, mut look) = (0, 0);
-    while let Some(found) = text[look..].find("{{") {
-        let open = look + found;
+    let (mut from, mut at) = (0, 0);
+    while let Some(found) = text[at..].find("{{") {
+        let open = at + found;
         let inner = text[open + 2..]
             .find("}}")
             .map(|end| &text[open + 2..][..end]);
@@ -34,10 +34,10 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
                 }
                 parts.push(Part::Gap(name));
                 from = open + 2 + name.len() + 2;
-                look = from;
+                at = from;
             }
             // `{{{name}}` has a gap behind its first brace.
-            None => look = open + 1,
+            None => at = open + 1,
         }
     }
     if from < text.len() {
@@ -84,7 +84,7 @@ fn spaced(text: &str) -> Option<&str> {
         .find(|name| is_name(name))
 }
 
-/// The text with its gaps filled; what fills them is not looked at again.
+/// The text with its gaps filled; gaps in the inserted values stay.
 pub(super) fn fill<'a>(text: &'a str, value: impl Fn(&'a str) -> &'a str) -> String {
     (parts(text).into_iter())
         .map(|part| match part {

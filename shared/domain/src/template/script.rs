@@ -83,7 +83,7 @@ impl Reader {
     }
 }
 
-/// Reads a command; a sentence says what is wrong with its gaps.
+/// Reads a command; the error is a sentence that names the fault of its gaps.
 pub(super) fn script(command: &str, variables: &[Variable]) -> Result<Script, String> {
     check_names(command, variables)?;
     let mut reader = Reader {

@@ -142,7 +142,7 @@ fn purpose_v6(address: Ipv6Addr) -> Option<&'static str> {
 }
 
 /// An interface id of RFC 5214, `0:5efe:` or `200:5efe:` and an IPv4 address, is a tunnel to that
-/// address under any prefix; the two bits for "universal" and "group" are not looked at.
+/// address under any prefix; the two bits for "universal" and "group" are ignored.
 fn is_isatap(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     segments[4] & !0x0300 == 0 && segments[5] == 0x5efe

@@ -33,10 +33,10 @@ pub struct DeliveryAttempt {
     /// How long it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// What the receiver answered, if it did.
+    /// The receiver's status, if it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_code: Option<u16>,
-    /// What went wrong, for people.
+    /// The fault, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -33,7 +33,7 @@ pub fn body(id: &EventId, event: &TimelineEvent) -> Result<String, serde_json::E
     })
 }
 
-/// The body of an event that tells something of a webhook itself, such as
+/// The body of an event about a webhook itself, such as
 /// [`super::TEST_EVENT`].
 ///
 /// # Errors
@@ -71,7 +71,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_receiver_is_told_the_envelope_and_of_results_what_the_contract_has() {
+    fn a_receiver_gets_the_envelope_and_of_results_what_the_contract_has() {
         let at = Timestamp::from_epoch_ms(0);
         let id = EventId::new(at, 1);
         let event = TimelineEvent {

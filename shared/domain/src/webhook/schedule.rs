@@ -11,7 +11,7 @@ pub const ANSWER_LIMIT_MS: i64 = 30_000;
 
 const RETRIES: usize = 4;
 const MINUTE_MS: i64 = 60_000;
-/// Longest delay that can be set: SQS hides a message for 12 h at most.
+/// Longest delay that can be set: the visibility timeout of SQS is 12 h at most.
 const MAX_DELAY_MS: i64 = 12 * 60 * MINUTE_MS;
 /// The jitter is up to one part in so many of the delay.
 const JITTER_PART: u128 = 10;
@@ -71,7 +71,7 @@ impl Schedule {
     /// Reads delays for tests: four numbers of milliseconds, with commas between.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A sentence that names the fault.
     pub fn parse(text: &str) -> Result<Schedule, String> {
         let refused = || {
             format!(

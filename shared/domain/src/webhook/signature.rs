@@ -20,7 +20,7 @@ pub const SECRET_BYTES: usize = 32;
 const BLOCK_BYTES: usize = 64;
 /// How long the secret before signs beside the new one.
 pub const OVERLAP_MS: i64 = 24 * 60 * 60 * 1_000;
-/// Signatures of one `webhook-signature` that are looked at: two are sent.
+/// Signatures of one `webhook-signature` that are compared: two are sent.
 const MAX_SIGNATURES: usize = 8;
 
 /// The contract's signature: HMAC-SHA256 of the body, keyed with the whole secret.
@@ -44,7 +44,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is sent.
+/// The body.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
     /// The event.
@@ -69,7 +69,7 @@ impl Secret {
         bytes.try_into().ok().map(Secret)
     }
 
-    /// The secret itself, to be shown once and to be kept.
+    /// The secret itself, to be shown once and to be stored.
     #[must_use]
     pub fn reveal(&self) -> String {
         format!("{PREFIX}{}", STANDARD.encode(self.0))
@@ -103,7 +103,7 @@ impl Secret {
     }
 
     /// True if this secret made one of the signatures in that value of [`WEBHOOK_SIGNATURE`]; in
-    /// constant time. How old the message may be is the receiver's to say.
+    /// constant time. The receiver decides about the age of a message.
     #[must_use]
     pub fn verifies(&self, message: &Message<'_>, value: &str) -> bool {
         let own = self.sign(message);
@@ -143,7 +143,7 @@ pub struct Secrets {
 
 impl Secrets {
     /// The secrets after a rotation at `now`. One that was still signing from a rotation before
-    /// signs no more: whoever rotates twice wants the first one gone.
+    /// no longer signs: a second rotation retires the first secret.
     #[must_use]
     pub fn rotated(self, next: Secret, now: Timestamp) -> Secrets {
         Secrets {

@@ -40,7 +40,7 @@ impl WebhookUrl {
     /// Reads a URL from outside.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn parse(text: &str, reach: Reach) -> Result<WebhookUrl, String> {
         judge(text, reach).map(|_| WebhookUrl(text.to_owned()))
     }
@@ -48,7 +48,7 @@ impl WebhookUrl {
     /// The URL to connect to. It is judged anew: a rule may be stricter than when it was stored.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// A sentence that names the fault.
     pub fn to_url(&self, reach: Reach) -> Result<Url, String> {
         judge(&self.0, reach)
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{MAX_DEPTH, MAX_VALUES};
 
-/// Most faults of one body that its sender is told.
+/// Most faults of one body that are reported.
 const MAX_FAULTS: usize = 100;
 /// Longest path and longest message of a fault, in characters.
 const MAX_PATH: usize = 256;
@@ -72,7 +72,7 @@ impl Node {
     }
 }
 
-/// The faults of a body. Beyond [`MAX_FAULTS`] the last one says only that there are more.
+/// The faults of a body. Beyond [`MAX_FAULTS`] the last one states only that there are more.
 #[derive(Debug, Clone, Default)]
 pub struct FaultList(Vec<Fault>);
 

@@ -8,7 +8,7 @@ fn faults(of: Error) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_fault_is_told_with_its_path() {
+fn every_fault_is_reported_with_its_path() {
     let mut body = Object::parse(
         br#"{"a": 5, "b/c": {"d": "x", "e": 1}, "twice": 1, "twice": 2, "list": [1, "x"]}"#,
     )

@@ -37,7 +37,7 @@ pub struct TransactionShape<'a> {
     /// Of a deduction: the version of the price list that the run was priced by.
     #[serde(skip_serializing_if = "Option::is_none")]
     price_list: Option<&'a str>,
-    /// Of a purchase or a refund: who added it.
+    /// Of a purchase or a refund: its author.
     #[serde(skip_serializing_if = "Option::is_none")]
     actor: Option<&'a str>,
     /// Of a purchase or a refund: why, for people.
@@ -78,9 +78,9 @@ impl<'a> From<&'a LedgerEntry> for TransactionShape<'a> {
 pub struct BalanceShape {
     /// All credits: purchases and refunds less deductions.
     balance: MicroCredits,
-    /// What the holds of unsettled runs reserve.
+    /// The holds of unsettled runs.
     reserved: MicroCredits,
-    /// What new runs can reserve: `balance` less `reserved`.
+    /// The amount that new runs can reserve: `balance` less `reserved`.
     available: MicroCredits,
     /// When the balance changed last.
     updated_at: Timestamp,

@@ -6,7 +6,7 @@ use awo_store::runs::diffs::Diff;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What a run has changed: its base against its newest commit, as a unified diff.
+/// A run's changes: its base against its newest commit, as a unified diff.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RunDiff)]

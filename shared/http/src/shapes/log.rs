@@ -4,7 +4,7 @@ use awo_store::runs::logs::Log;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What an agent wrote in an iteration.
+/// An agent's output in an iteration.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = RunLog)]
 pub struct LogShape {
@@ -36,7 +36,7 @@ impl From<&Log> for LogShape {
     }
 }
 
-/// What agents wrote, by iteration.
+/// The agents' output, by iteration.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RunLogPage)]

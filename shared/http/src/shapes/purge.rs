@@ -4,7 +4,7 @@ use awo_domain::WorkOrderId;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What a purge did, or would do.
+/// The outcome of a purge or of its dry run.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PurgeResult)]

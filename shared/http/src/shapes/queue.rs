@@ -28,7 +28,7 @@ pub struct QueuePositionShape<'a> {
     waits_for: Option<WaitsFor>,
 }
 
-/// What a work order waits for.
+/// The reason why a work order waits.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WaitsFor {

@@ -13,7 +13,7 @@ use awo_store::runs::Run;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What one model was used for.
+/// The usage of one model.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RunModelUsage)]
@@ -24,7 +24,7 @@ struct RunModelShape {
     output_tokens: u64,
     /// Input tokens that the provider read from its cache.
     cached_input_tokens: u64,
-    /// What they cost; absent if no price is known.
+    /// Their cost; absent if no price is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<NanoUsd>,
 }
@@ -39,7 +39,7 @@ struct RunUsageShape<'a> {
     total_output_tokens: u64,
     /// Input tokens that providers read from their caches.
     total_cached_input_tokens: u64,
-    /// What the models cost, as far as prices are known.
+    /// The cost of the models, as far as prices are known.
     total_cost_usd: NanoUsd,
     /// The same by model.
     by_model: BTreeMap<&'a str, RunModelShape>,
@@ -77,12 +77,12 @@ impl<'a> RunUsageShape<'a> {
     }
 }
 
-/// What a run cost.
+/// The cost of a run.
 #[derive(Debug, Serialize, ToSchema)]
 struct RunCostShape {
-    /// What was charged, in credits.
+    /// The charge, in credits.
     credits: MicroCredits,
-    /// What the models cost, in US dollars.
+    /// The cost of the models, in US dollars.
     usd: NanoUsd,
 }
 
@@ -96,7 +96,7 @@ pub struct RunShape<'a> {
     work_order_id: &'a WorkOrderId,
     /// Its status.
     status: RunStatus,
-    /// What it is doing; absent unless it has compute.
+    /// Its phase; absent unless it has compute.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<Phase>,
     /// The iteration that began last; 0 before the first.
@@ -138,10 +138,10 @@ pub struct RunShape<'a> {
     /// The tokens that it used; absent before the first are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<RunUsageShape<'a>>,
-    /// What it cost; absent until `settledAt`.
+    /// Its cost; absent until `settledAt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<RunCostShape>,
-    /// The absolute path of its workspace, kept for 24 hours after the end by default.
+    /// The absolute path of its workspace, stored for 24 hours after the end by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     work_dir: Option<&'a str>,
     /// The tenant of its work order.

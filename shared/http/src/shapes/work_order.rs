@@ -27,7 +27,7 @@ struct WorkspaceSourceShape<'a> {
 pub struct WorkOrderShape<'a> {
     /// Its id.
     id: &'a WorkOrderId,
-    /// What the agent is to do.
+    /// The agent's task.
     task_prompt: &'a str,
     /// Where its workspace comes from; of a template, what it resolved to.
     workspace_source: WorkspaceSourceShape<'a>,

@@ -16,7 +16,7 @@ use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, Partition};
 use crate::engine::list::Slice;
-use crate::engine::table::Updated;
+use crate::engine::table::UpdateOutcome;
 use crate::engine::transaction::Transaction;
 
 /// Most live streams of an organization at once.
@@ -184,7 +184,7 @@ impl Store {
             }
             let change = held(holder, expires).at_most_or_missing("expiresAtMs", now.epoch_ms());
             // A refusal means that another caller was faster: the next number is tried.
-            if let Updated::New(_) = self.update(&key, change).await? {
+            if let UpdateOutcome::New(_) = self.update(&key, change).await? {
                 return Ok(CallPermit::of(self, key, holder, number));
             }
         }
@@ -221,7 +221,7 @@ impl Store {
             let number = permit.sk.parse().unwrap_or(0);
             let key = Key::call_permit(call.partition(org), permit.sk);
             let change = held(holder, now.plus_ms(call.lasts_ms())).when("holder", before);
-            if let Updated::New(_) = self.update(&key, change).await? {
+            if let UpdateOutcome::New(_) = self.update(&key, change).await? {
                 return Ok(CallPermit::of(self, key, holder, number));
             }
         }

@@ -17,7 +17,7 @@ use crate::engine::change::Change;
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::key::{Key, capacity};
 use crate::engine::list::Slice;
-use crate::engine::table::Updated;
+use crate::engine::table::UpdateOutcome;
 use crate::engine::transaction::Transaction;
 
 /// Permits of a shard, as long as there are no more than [`MAX_SHARDS`] of them.
@@ -237,7 +237,7 @@ impl Store {
             now.plus_ms(FORGOTTEN_MS).epoch_ms() / 1_000,
         );
         let again = asks.clone().compare("askedAt", ">", asked_at - PATIENCE_MS);
-        if let Updated::Refused(_) = self.update(&key, again).await? {
+        if let UpdateOutcome::Refused(_) = self.update(&key, again).await? {
             let anew = asks
                 .set("orgId", org)
                 .set("since", now)

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use awo_domain::cost::measures::{Measures, apportion};
-use awo_domain::cost::record::{COMPUTE, Charged, CostRecord, NONE, Part};
+use awo_domain::cost::record::{COMPUTE, ChargeInputs, CostRecord, NONE, Part};
 use awo_domain::ledger::{CostParts, Rates, TransactionType};
 use awo_domain::money::MicroCredits;
 use awo_domain::run::RunStatus;
@@ -134,7 +134,7 @@ impl Store {
     }
 }
 
-/// What a deduction was for.
+/// The purpose of a deduction.
 fn parts(entry: &LedgerEntry, run: Option<&Run>, rates: Rates) -> Vec<Part> {
     let deduction = MicroCredits::from_micro(entry.amount_micro);
     let usage = run.map_or(&[][..], |run| &run.usage);
@@ -170,7 +170,7 @@ fn parts(entry: &LedgerEntry, run: Option<&Run>, rates: Rates) -> Vec<Part> {
         };
         return vec![part(NONE, model), part(COMPUTE, compute)];
     }
-    let charged = Charged {
+    let charged = ChargeInputs {
         usage,
         compute_ms,
         cost,

@@ -16,7 +16,7 @@ use crate::engine::change::Change;
 use crate::engine::item::{Item, SCHEMA_VERSION};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::Key;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::engine::tries::Tries;
 
 /// The version's attribute on the balance.
@@ -144,7 +144,7 @@ impl Store {
         self.cost_policies.get(org)
     }
 
-    /// What an organization has declared.
+    /// The declaration of an organization.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -194,14 +194,16 @@ impl Store {
             let next = change(&known);
             let transaction = self.declaration(org, (&known, &next), None)?;
             match transaction.commit(self).await? {
-                Committed::Yes => {
+                CommitOutcome::Yes => {
                     self.cost_policies.note(org, &next);
                     return Ok(());
                 }
-                Committed::No(refusals) if refusals.iter().any(|r| r.kind == ItemKind::Balance) => {
+                CommitOutcome::No(refusals)
+                    if refusals.iter().any(|r| r.kind == ItemKind::Balance) =>
+                {
                     return Err(Error::Conflict("there is no such organization".to_owned()));
                 }
-                Committed::No(_) => {}
+                CommitOutcome::No(_) => {}
             }
         }
     }

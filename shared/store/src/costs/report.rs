@@ -25,7 +25,7 @@ const MAX_READ: u32 = 5_000;
 /// How often a report is read that met additions to sums.
 const TRIES: u32 = 6;
 
-/// What costs come to.
+/// The sums of costs.
 #[derive(Debug)]
 pub struct CostReport {
     /// By what they are grouped by.
@@ -34,7 +34,7 @@ pub struct CostReport {
     pub totals: Measures,
 }
 
-/// What a report is made of.
+/// The inputs of a report.
 #[derive(Debug, Default)]
 struct ReportParts {
     records: BTreeMap<TransactionId, CostRecord>,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::usage::{Again, UsageRecord};
 
-/// What one model was used for.
+/// The usage of one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ModelSums {
     /// Runs that used it.
@@ -38,7 +38,7 @@ impl ModelSums {
     }
 }
 
-/// What was used on a day.
+/// The usage of a day.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DaySums {
     /// Runs.
@@ -49,7 +49,7 @@ pub struct DaySums {
     pub models: BTreeMap<String, ModelSums>,
 }
 
-/// What was used in a period.
+/// The usage of a period.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UsageSummary {
     /// By UTC day, such as `2026-11-20`; days without a run are left out.

@@ -266,31 +266,31 @@ struct Placeholders {
 }
 
 /// The placeholder of a name.
-struct Named<'a>(&'a str);
+struct NamePlaceholder<'a>(&'a str);
 
 /// The placeholder of a value, by its number.
-struct Valued(usize);
+struct ValuePlaceholder(usize);
 
-impl fmt::Display for Named<'_> {
+impl fmt::Display for NamePlaceholder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{}", self.0)
     }
 }
 
-impl fmt::Display for Valued {
+impl fmt::Display for ValuePlaceholder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ":v{}", self.0)
     }
 }
 
 impl Placeholders {
-    fn name<'a>(&mut self, name: &'a str) -> Named<'a> {
+    fn name<'a>(&mut self, name: &'a str) -> NamePlaceholder<'a> {
         self.names.insert(["#", name].concat(), name.to_owned());
-        Named(name)
+        NamePlaceholder(name)
     }
 
-    fn value(&mut self, of: AttributeValue) -> Valued {
-        let valued = Valued(self.values.len());
+    fn value(&mut self, of: AttributeValue) -> ValuePlaceholder {
+        let valued = ValuePlaceholder(self.values.len());
         self.values.insert(valued.to_string(), of);
         valued
     }

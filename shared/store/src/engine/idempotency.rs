@@ -1,5 +1,5 @@
 //! Stored responses, for callers that repeat a request with the same idempotency key. A response is its
-//! body, byte for byte: what it means to a client is known to those who ask for it.
+//! body, byte for byte: its meaning is known to the caller.
 
 use std::fmt;
 

@@ -31,7 +31,7 @@ pub(crate) fn runs_of(org: &OrgId, id: &WorkOrderId) -> String {
 }
 
 /// Partition of the index of due items: what is left of purged work orders. Apart from the others,
-/// so that a large purge keeps nobody waiting.
+/// so that a large purge delays no other call.
 pub(crate) const DUE_PURGES: &str = "purge";
 
 /// Partition of the index of due items: families of task definitions. Apart from the others, since each

@@ -1,4 +1,4 @@
-//! What the tables hold. The kind of an item decides its table; [`Key`](super::key::Key) makes its key.
+//! The items of the tables. The kind of an item decides its table; [`Key`](super::key::Key) makes its key.
 
 /// The four tables, by concern, so that policies can separate access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -128,7 +128,7 @@ pub(crate) enum ItemKind {
     Webhook,
     /// Number of webhooks: `<org>#webhooks`, `count`.
     WebhookCount,
-    /// Stored response with a secret, so that nobody can read it who may not read webhooks: `<org>#webhook-answer`, hash.
+    /// Stored response with a secret, readable only by roles that may read webhooks: `<org>#webhook-answer`, hash.
     SecretResponse,
     /// Event without deliveries yet: `<org>#outbox`, run id and sequence.
     Outbox,

@@ -67,8 +67,8 @@ pub struct Store {
     pub(crate) details: DetailsRetention,
 }
 
-/// What came of a conditional update.
-pub(crate) enum Updated {
+/// The outcome of a conditional update.
+pub(crate) enum UpdateOutcome {
     /// Done; the item as it is now.
     New(Item),
     /// Its condition did not hold; the item as it is, if there is one.
@@ -120,7 +120,7 @@ impl Store {
         &self,
         key: &Key,
         change: impl Borrow<Change>,
-    ) -> Result<Updated, Error> {
+    ) -> Result<UpdateOutcome, Error> {
         for attempt in 0..=CONFLICT_RETRIES {
             let parts = change.borrow().parts();
             let began = Instant::now();
@@ -143,7 +143,7 @@ impl Store {
             let error = match answer {
                 Ok(done) => {
                     log("UpdateItem", began, done.consumed_capacity.as_slice());
-                    return Ok(Updated::New(done.attributes.unwrap_or_default()));
+                    return Ok(UpdateOutcome::New(done.attributes.unwrap_or_default()));
                 }
                 Err(error) => error,
             };
@@ -158,7 +158,7 @@ impl Store {
                     }
                     _ => None,
                 };
-                return Ok(Updated::Refused(old.filter(|item| !item.is_empty())));
+                return Ok(UpdateOutcome::Refused(old.filter(|item| !item.is_empty())));
             }
             if error.code() != Some("TransactionConflictException") {
                 return Err(failed("UpdateItem", &error));

@@ -35,19 +35,19 @@ pub(crate) struct Refusal {
     pub over: Option<OverBudget>,
 }
 
-/// What came of a transaction.
+/// The outcome of a transaction.
 #[derive(Debug)]
-pub(crate) enum Committed {
+pub(crate) enum CommitOutcome {
     /// All of it happened.
     Yes,
     /// None of it happened, and these conditions did not hold.
     No(Vec<Refusal>),
 }
 
-impl Committed {
+impl CommitOutcome {
     /// True if all of it happened.
     pub fn is_yes(&self) -> bool {
-        matches!(self, Committed::Yes)
+        matches!(self, CommitOutcome::Yes)
     }
 }
 
@@ -145,7 +145,7 @@ impl Transaction {
     ///
     /// The SDK gives each try a request token and keeps it over its own retries, so that a try
     /// whose reply was lost is not refused for what it did itself.
-    pub async fn commit(mut self, store: &Store) -> Result<Committed, Error> {
+    pub async fn commit(mut self, store: &Store) -> Result<CommitOutcome, Error> {
         match self.funds.take() {
             Some(funds) => self.commit_funds(store, funds).await,
             None => self.commit_events(store).await,
@@ -153,7 +153,7 @@ impl Transaction {
     }
 
     /// Commits with its events, if the organization has webhooks.
-    pub(crate) async fn commit_events(self, store: &Store) -> Result<Committed, Error> {
+    pub(crate) async fn commit_events(self, store: &Store) -> Result<CommitOutcome, Error> {
         let Some(org) = self.outbox.first().map(|event| event.org_id.clone()) else {
             return self.commit_writes(store).await;
         };
@@ -169,8 +169,8 @@ impl Transaction {
             let writes = self.clone().with_events(has_webhooks)?;
             let committed = writes.commit_writes(store).await?;
             let of_tally = match &committed {
-                Committed::Yes => return Ok(committed),
-                Committed::No(refusals) => refusals.iter().find(|of| Some(of.nth) == tally),
+                CommitOutcome::Yes => return Ok(committed),
+                CommitOutcome::No(refusals) => refusals.iter().find(|of| Some(of.nth) == tally),
             };
             match of_tally.map(subscribers::has_webhooks) {
                 Some(really) if really != has_webhooks => {
@@ -207,7 +207,7 @@ impl Transaction {
         Ok(self)
     }
 
-    async fn commit_writes(self, store: &Store) -> Result<Committed, Error> {
+    async fn commit_writes(self, store: &Store) -> Result<CommitOutcome, Error> {
         let mut wait = Wait::new(self.tally().map(|(_, write)| write.key.clone()));
         wait.before(store).await?;
         loop {
@@ -219,7 +219,7 @@ impl Transaction {
     }
 
     /// Commits; none if other transactions are in the way.
-    pub async fn try_to_commit(self, store: &Store) -> Result<Option<Committed>, Error> {
+    pub async fn try_to_commit(self, store: &Store) -> Result<Option<CommitOutcome>, Error> {
         let items = self.writes.iter();
         let items: Vec<TransactWriteItem> = items
             .map(|write| write.to_transact_item(&store.tables))
@@ -237,7 +237,7 @@ impl Transaction {
                 log("TransactWriteItems", began, done.consumed_capacity());
                 store.notifications.note(self.notifications);
                 store.turns.note_commit(began.elapsed());
-                return Ok(Some(Committed::Yes));
+                return Ok(Some(CommitOutcome::Yes));
             }
             Err(error) => error,
         };
@@ -252,7 +252,7 @@ impl Transaction {
         };
         let refusals = refusals(&self.writes, canceled);
         if !refusals.is_empty() {
-            return Ok(Some(Committed::No(refusals)));
+            return Ok(Some(CommitOutcome::No(refusals)));
         }
         if in_progress || canceled.iter().any(is_passing) {
             Ok(None)

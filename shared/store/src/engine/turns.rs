@@ -1,7 +1,7 @@
 //! Turns at an organization's tally, for concurrent writers. DynamoDB refuses a transaction that
 //! conflicts with another one on an item; with many writers, random retries can fail again and
 //! again. So a transaction that was refused more than once takes a turn: a time on an item that no
-//! transaction touches (`<org>` / `turns`), where each taker moves the next turn by about the
+//! transaction touches (`<org>` / `turns`), where each taker postpones the next turn by about the
 //! duration of a transaction. If the turn is too far away, the caller has to retry later, and
 //! nothing was written.
 //!
@@ -18,7 +18,7 @@ use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::item::Item;
 use crate::engine::key::Key;
-use crate::engine::table::{Updated, conflict_pause};
+use crate::engine::table::{UpdateOutcome, conflict_pause};
 
 /// How often a transaction is tried by luck before it takes a turn.
 const BY_LUCK: u32 = 1;
@@ -160,11 +160,11 @@ impl Store {
                 .compare(FREE_AT, ">", now)
                 .compare(FREE_AT, "<=", now + within);
             let found = match self.update(turns, behind).await? {
-                Updated::New(item) => {
+                UpdateOutcome::New(item) => {
                     let begins = free_at(&item).unwrap_or(now) - turn;
                     return Ok(Some(until(begins)));
                 }
-                Updated::Refused(item) => item.as_ref().and_then(free_at),
+                UpdateOutcome::Refused(item) => item.as_ref().and_then(free_at),
             };
             if found.is_some_and(|free_at| free_at > now + within) {
                 return Ok(None);
@@ -172,7 +172,7 @@ impl Store {
             let first = Change::new()
                 .set(FREE_AT, now + turn)
                 .at_most_or_missing(FREE_AT, now);
-            if let Updated::New(_) = self.update(turns, first).await? {
+            if let UpdateOutcome::New(_) = self.update(turns, first).await? {
                 return Ok(Some(Duration::ZERO));
             }
         }

@@ -30,11 +30,11 @@ use crate::costs::policy::{CostPolicy, when_budgets};
 use crate::engine::change::Change;
 use crate::engine::item::Item;
 use crate::engine::key::Key;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::engine::transaction::{CommitOutcome, Refusal, Transaction};
 use crate::engine::tries::Tries;
 use crate::runs::Run;
 
-/// What a budget counts in a period.
+/// The counters of a budget in a period.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CounterItem {
@@ -75,7 +75,7 @@ pub struct BudgetStanding {
 pub struct Reservation {
     /// The client's customer.
     pub tenant: Option<TenantContext>,
-    /// What else the run's cost is attributed to.
+    /// The further dimensions of the run's cost.
     pub attribution: Option<Attribution>,
     /// When they were reserved.
     pub at: Timestamp,
@@ -214,14 +214,14 @@ impl Transaction {
         self,
         store: &Store,
         funds: Funds,
-    ) -> Result<Committed, Error> {
+    ) -> Result<CommitOutcome, Error> {
         let mut tries = Tries::new("the budgets kept changing");
         loop {
             tries.next().await?;
             let policy = store.known_cost_policy(&funds.org);
             let (transaction, over) = self.clone().counting(&funds, &policy)?;
             let mut committed = transaction.commit_events(store).await?;
-            let Committed::No(refusals) = &mut committed else {
+            let CommitOutcome::No(refusals) = &mut committed else {
                 return Ok(committed);
             };
             let balance = refusals.iter().find(|refusal| refusal.nth == funds.nth);

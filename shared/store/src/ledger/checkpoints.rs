@@ -24,17 +24,17 @@ use crate::engine::item_kind::Table;
 use crate::engine::key::{Key, Partition, holds, ledger_entries, settlements};
 use crate::engine::list::Slice;
 use crate::engine::schema::DUE;
-use crate::engine::table::{Updated, conflict_pause};
+use crate::engine::table::{UpdateOutcome, conflict_pause};
 use crate::engine::transaction::Transaction;
 use crate::ledger::credits::{BalanceItem, LedgerEntry};
 
-use part::{Hold, Part, Settled};
+use part::{Hold, Part, SettledHold};
 
 /// From check to check of an organization.
 const PERIOD_MS: i64 = 24 * 3_600_000;
 /// How soon a ledger that drifts is checked again: the finding stays until a check finds no drift.
 const AGAIN_MS: i64 = 3_600_000;
-/// How soon one is checked again that kept changing while it was compared at.
+/// How soon a ledger is checked again that changed during each comparison.
 const BUSY_MS: i64 = 5 * 60_000;
 /// An id is made when a request begins, and written before the function must end: nothing is
 /// written later with an id that is so old.
@@ -79,9 +79,9 @@ pub struct Sums {
     pub entries: u64,
 }
 
-/// What came of a check.
+/// The outcome of a check.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Checked {
+pub enum LedgerCheck {
     /// The balance is the sum of its parts.
     Sound(Sums),
     /// It is not.
@@ -228,7 +228,7 @@ impl Store {
         from: &Checkpoint,
         steps: u32,
         now: Timestamp,
-    ) -> Result<(Checked, Checkpoint), Error> {
+    ) -> Result<(LedgerCheck, Checkpoint), Error> {
         let mut next = from.clone();
         let settled_until = now.plus_ms(-SETTLED_MS);
         for _ in 0..steps {
@@ -245,13 +245,13 @@ impl Store {
         let checked = if next.until >= settled_until {
             Box::pin(self.compare_newest(&mut next)).await?
         } else {
-            Checked::Unknown
+            LedgerCheck::Unknown
         };
         let wait_ms = match &checked {
-            Checked::Sound(_) => PERIOD_MS,
-            Checked::Drifts { .. } => AGAIN_MS,
-            Checked::Unknown if next.until < settled_until => 0,
-            Checked::Unknown => BUSY_MS,
+            LedgerCheck::Sound(_) => PERIOD_MS,
+            LedgerCheck::Drifts { .. } => AGAIN_MS,
+            LedgerCheck::Unknown if next.until < settled_until => 0,
+            LedgerCheck::Unknown => BUSY_MS,
         };
         next.due_at = now.plus_ms(wait_ms).epoch_ms();
         Ok((checked, next))
@@ -301,14 +301,14 @@ impl Store {
             .set("dueAt", now.plus_ms(AGAIN_MS).epoch_ms())
             .when("dueAt", of.due_at);
         let key = Key::checkpoint(&of.org_id);
-        let (Updated::New(_) | Updated::Refused(_)) = self.update(&key, later).await?;
+        let (UpdateOutcome::New(_) | UpdateOutcome::Refused(_)) = self.update(&key, later).await?;
         Ok(())
     }
 
     /// Compares the balance with all that is written, until both were compared at while nothing was
     /// written. What seems to be a drift is compared at again: a transaction's items do not become
     /// visible in one moment.
-    async fn compare_newest(&self, from: &mut Checkpoint) -> Result<Checked, Error> {
+    async fn compare_newest(&self, from: &mut Checkpoint) -> Result<LedgerCheck, Error> {
         let mut seen = None;
         for attempt in 0..READS {
             let before = self.balance(&from.org_id).await?;
@@ -318,7 +318,7 @@ impl Store {
             )?;
             let after = self.balance(&from.org_id).await?;
             if newest.is_cut_off() {
-                return Ok(Checked::Unknown);
+                return Ok(LedgerCheck::Unknown);
             }
             let compared = Checkpoint {
                 open_micro: open,
@@ -327,15 +327,15 @@ impl Store {
             let (expected, found) = (compared.sums(&newest), Sums::from(&after));
             if before == after && expected == found {
                 *from = compared;
-                return Ok(Checked::Sound(found));
+                return Ok(LedgerCheck::Sound(found));
             }
             if before == after && seen.as_ref() == Some(&(expected, after.clone())) {
-                return Ok(Checked::Drifts { expected, found });
+                return Ok(LedgerCheck::Drifts { expected, found });
             }
             seen = (before == after).then_some((expected, after));
             conflict_pause(READS + attempt).await;
         }
-        Ok(Checked::Unknown)
+        Ok(LedgerCheck::Unknown)
     }
 
     /// What is written of the time after a checkpoint.
@@ -357,7 +357,7 @@ impl Store {
         let (entries, holds, settled) = tokio::try_join!(
             self.slice(entries),
             self.slice(runs(holds(org))),
-            self.slice::<Settled>(settled),
+            self.slice::<SettledHold>(settled),
         )?;
         Ok(Part {
             entries,

@@ -19,7 +19,7 @@ use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, ledger_entries};
 use crate::engine::list::{Page, Slice};
 use crate::engine::table::read;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::engine::transaction::{CommitOutcome, Refusal, Transaction};
 use crate::ledger::budgets::{Move, Reservation};
 
 /// A balance as it is stored, in micro-credits. `available` is `balance - reserved`, stored so
@@ -36,7 +36,7 @@ pub struct BalanceItem {
     /// Number of entries.
     #[serde(default)]
     pub entries: u64,
-    /// Number of changes: whoever reads the same number twice knows that nothing came in between.
+    /// Number of changes: two reads of the same number prove that nothing changed in between.
     #[serde(default)]
     pub changes: u64,
     /// The first month of which sums have all that a statement needs.
@@ -320,8 +320,8 @@ impl Store {
             let changes = (transaction, vec![given_back.clone()]);
             match self.add_credits(changes, org, &entry).await? {
                 // The entry is there already: this very call went through before.
-                Committed::No(refusals) if refused(&refusals, ItemKind::LedgerEntry) => break,
-                Committed::No(refusals) if refused(&refusals, ItemKind::Refunds) => {}
+                CommitOutcome::No(refusals) if refused(&refusals, ItemKind::LedgerEntry) => break,
+                CommitOutcome::No(refusals) if refused(&refusals, ItemKind::Refunds) => {}
                 committed => return self.credited(org, committed).await,
             }
         }
@@ -337,7 +337,7 @@ impl Store {
         (transaction, moves): (Transaction, Vec<Move>),
         org: &OrgId,
         entry: &LedgerEntry,
-    ) -> Result<Committed, Error> {
+    ) -> Result<CommitOutcome, Error> {
         let change = Change::new()
             .add("balance", entry.amount_micro)
             .add("available", entry.amount_micro)
@@ -352,9 +352,9 @@ impl Store {
             .await
     }
 
-    async fn credited(&self, org: &OrgId, committed: Committed) -> Result<BalanceItem, Error> {
+    async fn credited(&self, org: &OrgId, committed: CommitOutcome) -> Result<BalanceItem, Error> {
         match committed {
-            Committed::No(refusals) if refused(&refusals, ItemKind::Balance) => {
+            CommitOutcome::No(refusals) if refused(&refusals, ItemKind::Balance) => {
                 Err(Error::Conflict("there is no such organization".to_owned()))
             }
             // The entry is there already: this very call went through before.

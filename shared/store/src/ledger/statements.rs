@@ -7,7 +7,7 @@ mod read;
 mod recent;
 
 use awo_domain::money::MicroCredits;
-use awo_domain::statement::{Booked, Month, Statement};
+use awo_domain::statement::{BookedEntry, Month, Statement};
 use awo_domain::time::DAY_MS;
 use awo_domain::{Error, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::engine::change::Change;
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::key::{Key, ledger_entries, statements};
 use crate::engine::list::Slice;
-use crate::engine::table::Updated;
+use crate::engine::table::UpdateOutcome;
 use crate::engine::transaction::Transaction;
 use crate::ledger::credits::{LedgerEntry, SettlementItem};
 
@@ -142,13 +142,13 @@ impl Store {
                 .set("summedFrom", next)
                 .when_present("v")
                 .when_missing("summedFrom");
-            let (Updated::New(_) | Updated::Refused(_)) =
+            let (UpdateOutcome::New(_) | UpdateOutcome::Refused(_)) =
                 self.update(&Key::balance(org), noted).await?;
         }
         Ok(())
     }
 
-    /// Closes a month behind the one before it; whoever is late gets what was written.
+    /// Closes a month behind the one before it; a later caller gets the stored statement.
     async fn close_month(
         &self,
         org: &OrgId,
@@ -228,8 +228,8 @@ pub(crate) fn earlier_month(at: Timestamp, than: Timestamp) -> Option<Timestamp>
 }
 
 /// What a statement needs to know of an entry.
-fn booked(entry: LedgerEntry) -> Booked {
-    Booked {
+fn booked(entry: LedgerEntry) -> BookedEntry {
+    BookedEntry {
         id: entry.id,
         kind: entry.kind,
         amount: MicroCredits::from_micro(entry.amount_micro),

@@ -13,7 +13,7 @@ use crate::engine::change::Change;
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::key::{Key, key_indexes};
 use crate::engine::list::Slice;
-use crate::engine::table::{Updated, read};
+use crate::engine::table::{UpdateOutcome, read};
 use crate::engine::transaction::Transaction;
 use crate::engine::tries::Tries;
 use crate::queue::tally::SUSPENDED;
@@ -31,12 +31,12 @@ pub struct StoredKey {
     pub org_id: OrgId,
     /// SHA-256 of the whole key.
     pub hash: String,
-    /// What it may do.
+    /// Its scopes.
     pub scopes: Vec<String>,
     /// Its own rate limit; the deployment's where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_minute: Option<u32>,
-    /// What its operator calls it.
+    /// The operator's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// From when on it is refused.
@@ -108,20 +108,20 @@ pub struct KeyTerms {
     pub scopes: Vec<String>,
     /// Its own rate limit.
     pub requests_per_minute: Option<u32>,
-    /// What its operator calls it.
+    /// The operator's name for it.
     pub name: Option<String>,
     /// From when on it is refused.
     pub expires_at: Option<Timestamp>,
 }
 
-/// A caller who showed a good key.
+/// An authenticated caller.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// Whose key it is.
     pub org_id: OrgId,
     /// The key.
     pub key_id: KeyId,
-    /// What it may do.
+    /// Its scopes.
     pub scopes: Vec<Scope>,
     /// Hex of the organization's key for paging cursors.
     pub cursor_key: String,
@@ -138,7 +138,7 @@ impl Store {
     ///
     /// One conditional update does both, for all requests that wait for it
     /// ([`shared_counts`]); it takes a second one when a window begins. An unknown, a revoked and a
-    /// wrong key cost the same and look the same; one with a wrong secret names an item that does
+    /// wrong key have the same cost and the same response; one with a wrong secret names an item that does
     /// not exist.
     ///
     /// # Errors
@@ -177,8 +177,8 @@ impl Store {
                     .when("windowStart", stored_window)
             };
             let stored: Credential = match self.update(at, change).await? {
-                Updated::New(item) => return read(item),
-                Updated::Refused(item) => read(item.ok_or(Error::Unauthorized)?)?,
+                UpdateOutcome::New(item) => return read(item),
+                UpdateOutcome::Refused(item) => read(item.ok_or(Error::Unauthorized)?)?,
             };
             stored_window = stored.window_start;
         }

@@ -8,7 +8,7 @@ use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::key::Key;
-use crate::engine::table::Updated;
+use crate::engine::table::UpdateOutcome;
 use crate::queue::tally::{PAUSED, SUSPENDED};
 
 /// When it was deleted.
@@ -78,8 +78,10 @@ impl Store {
         };
         let tally = Key::tally(org);
         match self.update(&tally, change).await? {
-            Updated::New(_) => Ok(()),
-            Updated::Refused(_) => Err(Error::internal("an unconditional update was refused")),
+            UpdateOutcome::New(_) => Ok(()),
+            UpdateOutcome::Refused(_) => {
+                Err(Error::internal("an unconditional update was refused"))
+            }
         }
     }
 
@@ -91,7 +93,7 @@ impl Store {
         let at = Key::organization(org);
         let change = change.when_present("orgId");
         let updated = self.update(&at, change).await?;
-        Ok(matches!(updated, Updated::New(_)))
+        Ok(matches!(updated, UpdateOutcome::New(_)))
     }
 }
 

@@ -108,7 +108,7 @@ fn runs_in(status: RunStatus) -> String {
 
 /// Changes of the tally, by what happened.
 impl Change {
-    /// A work order moved from one status to another, or came to be.
+    /// A work order changed from one status to another, or was created.
     pub(crate) fn count_work_order(
         self,
         from: Option<WorkOrderStatus>,
@@ -121,7 +121,7 @@ impl Change {
         left.add(work_orders_in(to), 1)
     }
 
-    /// A run moved from one status to another, or came to be.
+    /// A run changed from one status to another, or was created.
     pub(crate) fn count_run(self, from: Option<RunStatus>, to: RunStatus) -> Change {
         let left = match from {
             Some(from) => self.add(runs_in(from), -1),
@@ -172,7 +172,7 @@ impl Change {
         self.add("waiting", -i64::from(entries))
     }
 
-    /// This tenant got a slot, if there is one, no operator holds the queue, and nobody else was
+    /// This tenant got a slot, if there is one, no operator holds the queue, and no other tenant was
     /// served meanwhile.
     pub(crate) fn slot_taken(
         self,

@@ -2,7 +2,8 @@
 //! slightly different moments.
 
 use awo_domain::queue::{
-    EntryState, Load, MAX_QUEUE_SIZE, RUNS_LOOKED_BACK_ON, Waiting, estimated_start, fair_order,
+    EntryState, Load, MAX_QUEUE_SIZE, RUNS_LOOKED_BACK_ON, WaitingEntry, estimated_start,
+    fair_order,
 };
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Resource, RunId, Timestamp, WorkOrderId};
@@ -153,7 +154,7 @@ impl Reading {
     }
 
     fn position_of(&self, entry: &EntryItem, limits: QueueLimits, now: Timestamp) -> Position {
-        let waiting: Vec<Waiting> = self.entries.iter().map(EntryItem::waiting).collect();
+        let waiting: Vec<WaitingEntry> = self.entries.iter().map(EntryItem::waiting).collect();
         let order = fair_order(&waiting, self.tally.last_served.as_deref());
         let before = order
             .iter()
@@ -174,7 +175,7 @@ impl Reading {
     }
 
     /// True if the work order must be in the queue: it left one place before that was read, and
-    /// came to the other after that was read.
+    /// entered the other after that was read.
     fn missed_a_transition(&self) -> bool {
         self.order.as_ref().is_some_and(|order| {
             let apart = order.status == WorkOrderStatus::WaitingForChildren;

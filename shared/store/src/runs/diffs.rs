@@ -11,7 +11,7 @@ use crate::engine::change::Change;
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::key::{Key, diffs};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::engine::tries::Tries;
 use crate::runs::lifecycle::report::Reporter;
 use crate::runs::logs::unpacked_within;
@@ -88,11 +88,11 @@ impl Store {
                 transaction = transaction.put_when(&key, &item, any)?;
             }
             match transaction.commit(self).await? {
-                Committed::Yes => return Ok(lease.answer()),
-                Committed::No(_) if lease.has_diff_of(diff.iteration) => {
+                CommitOutcome::Yes => return Ok(lease.answer()),
+                CommitOutcome::No(_) if lease.has_diff_of(diff.iteration) => {
                     return Ok(lease.answer());
                 }
-                Committed::No(_) => {}
+                CommitOutcome::No(_) => {}
             }
         }
     }

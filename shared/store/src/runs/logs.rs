@@ -17,7 +17,7 @@ use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, logs};
 use crate::engine::list::{Page, Slice};
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::engine::tries::Tries;
 use crate::runs::lifecycle::lease::lease_lost;
 use crate::runs::lifecycle::report::Reporter;
@@ -182,11 +182,11 @@ impl Store {
                 .commit(self)
                 .await?;
             match committed {
-                Committed::Yes => return Ok(lease.answer()),
-                Committed::No(refusals) if refusals.iter().any(|r| r.kind == ItemKind::Log) => {
+                CommitOutcome::Yes => return Ok(lease.answer()),
+                CommitOutcome::No(refusals) if refusals.iter().any(|r| r.kind == ItemKind::Log) => {
                     return Ok(lease.answer());
                 }
-                Committed::No(_) => {}
+                CommitOutcome::No(_) => {}
             }
         }
     }

@@ -16,8 +16,8 @@ use crate::engine::change::Change;
 use crate::engine::item::{SCHEMA_VERSION, due_shard};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::Key;
-use crate::engine::table::{Updated, read};
-use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::engine::table::{UpdateOutcome, read};
+use crate::engine::transaction::{CommitOutcome, Refusal, Transaction};
 use crate::runs::verified_run::VerifiedRun;
 
 /// Most manual verifications of an organization at once.
@@ -50,7 +50,7 @@ pub enum VerificationStanding {
         /// The modified file that is wrong, from 0; the workspace where it is absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<u32>,
-        /// What is wrong with the path.
+        /// The fault of the path.
         message: String,
     },
     /// It is through.
@@ -74,7 +74,7 @@ pub struct Verification {
     /// The shard of its task's capacity permit; none if it is older than permits.
     #[serde(rename = "taskPlace", default, skip_serializing_if = "Option::is_none")]
     pub capacity_shard: Option<u32>,
-    /// What was asked for.
+    /// The request.
     pub request: Request,
     /// The run whose environment its commands have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -182,7 +182,7 @@ impl Store {
                 tracing::warn!(event = "task_limit", org = %new.org_id, "{AT_TASK_LIMIT}");
                 return Err(at_task_limit(max));
             };
-            // Who stands in line has a run that waits, and goes on waiting.
+            // A capacity waiter has a waiting run, and continues to wait.
             let permit = permit.without_waiting();
             let new = Verification {
                 permit: number,
@@ -195,8 +195,8 @@ impl Store {
                 .commit(self)
                 .await?;
             match taken {
-                Committed::Yes => return Ok(new),
-                Committed::No(refusals) => {
+                CommitOutcome::Yes => return Ok(new),
+                CommitOutcome::No(refusals) => {
                     let is_ours = |refusal: &Refusal| refusal.kind == ItemKind::Verification;
                     if refusals.iter().any(is_ours) {
                         number += 1
@@ -287,8 +287,8 @@ impl Store {
             .when("nonce", nonce)
             .when_missing("tokenHash");
         let known: Option<Verification> = match self.update(&of.key(), change).await? {
-            Updated::New(_) => return Ok(()),
-            Updated::Refused(item) => item.map(read).transpose()?,
+            UpdateOutcome::New(_) => return Ok(()),
+            UpdateOutcome::Refused(item) => item.map(read).transpose()?,
         };
         let ours = known.is_some_and(|known| {
             known.verification_id == of.verification_id
@@ -337,15 +337,15 @@ impl Store {
             .when("tokenHash", token_hash)
             .when("standing", before);
         match self.update(&of.key(), change).await? {
-            Updated::New(_) => Ok(true),
-            Updated::Refused(Some(item)) => {
+            UpdateOutcome::New(_) => Ok(true),
+            UpdateOutcome::Refused(Some(item)) => {
                 let now_is: Verification = read(item)?;
                 // A repetition whose answer was lost is answered again.
                 Ok(now_is.verification_id == of.verification_id
                     && now_is.token_hash.as_deref() == Some(token_hash)
                     && now_is.standing == standing)
             }
-            Updated::Refused(None) => Ok(false),
+            UpdateOutcome::Refused(None) => Ok(false),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::engine::change::Change;
 use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::Key;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::settings::environments::missing_environment;
 
 impl Transaction {
@@ -29,15 +29,15 @@ impl Transaction {
 /// The result of a create of an item of this kind. A refusal means a replay before all else, then a
 /// taken id, then too many; then that the environment which it names is missing.
 pub(crate) fn create_outcome(
-    created: Committed,
+    created: CommitOutcome,
     kind: ItemKind,
     environment: Option<&EnvironmentName>,
     response: Option<&NewResponse<'_>>,
     (taken, full): (Error, Error),
 ) -> Result<RequestOutcome, Error> {
     let refusals = match created {
-        Committed::Yes => return Ok(RequestOutcome::New(())),
-        Committed::No(refusals) => refusals,
+        CommitOutcome::Yes => return Ok(RequestOutcome::New(())),
+        CommitOutcome::No(refusals) => refusals,
     };
     if let Some(first) = replay(response, &refusals)? {
         return Ok(RequestOutcome::Replayed(first));

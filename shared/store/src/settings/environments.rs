@@ -210,7 +210,7 @@ impl Store {
         Ok(replaced.is_yes())
     }
 
-    /// Removes an environment, if nothing has come to name it since it was read; false otherwise.
+    /// Removes an environment, if no new reference to it was made since it was read; false otherwise.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.

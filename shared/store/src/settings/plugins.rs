@@ -16,8 +16,8 @@ use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, plugins};
 use crate::engine::list::Slice;
-use crate::engine::table::Updated;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::table::UpdateOutcome;
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::settings::counted::create_outcome;
 
 /// A plugin as it is stored; of a built-in one only whether it is enabled.
@@ -127,8 +127,8 @@ impl Store {
         };
         let key = Key::plugin(org, id);
         match self.update(&key, change).await? {
-            Updated::New(_) => Ok(()),
-            Updated::Refused(_) => Err(Error::NotFound(Resource::Plugin)),
+            UpdateOutcome::New(_) => Ok(()),
+            UpdateOutcome::Refused(_) => Err(Error::NotFound(Resource::Plugin)),
         }
     }
 
@@ -143,8 +143,8 @@ impl Store {
             .commit(self)
             .await?;
         match deleted {
-            Committed::Yes => Ok(()),
-            Committed::No(_) => Err(Error::NotFound(Resource::Plugin)),
+            CommitOutcome::Yes => Ok(()),
+            CommitOutcome::No(_) => Err(Error::NotFound(Resource::Plugin)),
         }
     }
 }

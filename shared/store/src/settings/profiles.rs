@@ -19,7 +19,7 @@ use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::key::{Key, profiles};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::settings::environments::missing_environment;
 use crate::work_orders::WorkOrder;
 
@@ -254,8 +254,8 @@ impl Store {
             .commit(self)
             .await?;
         let refusals = match changed {
-            Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
-            Committed::No(refusals) => refusals,
+            CommitOutcome::Yes => return Ok(Some(RequestOutcome::New(()))),
+            CommitOutcome::No(refusals) => refusals,
         };
         if let Some(fault) = missing_environment(&refusals, environment) {
             return Err(fault);

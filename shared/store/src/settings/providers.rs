@@ -7,7 +7,7 @@ use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::key::Key;
-use crate::engine::table::Updated;
+use crate::engine::table::UpdateOutcome;
 
 /// A change of it: what is `None` stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,8 +54,10 @@ impl Store {
         }
         let key = Key::providers(org);
         match self.update(&key, changes).await? {
-            Updated::New(_) => Ok(()),
-            Updated::Refused(_) => Err(Error::internal("an unconditional update was refused")),
+            UpdateOutcome::New(_) => Ok(()),
+            UpdateOutcome::Refused(_) => {
+                Err(Error::internal("an unconditional update was refused"))
+            }
         }
     }
 }

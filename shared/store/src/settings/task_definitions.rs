@@ -17,7 +17,7 @@ use crate::engine::item_kind::Table;
 use crate::engine::key::{Key, task_definitions};
 use crate::engine::list::Slice;
 use crate::engine::schema::DUE;
-use crate::engine::table::Updated;
+use crate::engine::table::UpdateOutcome;
 use crate::engine::transaction::Transaction;
 
 /// Between two readings of a family by the sweep.
@@ -136,11 +136,11 @@ impl Store {
         let change = Change::new()
             .set("definition", definition)
             .set("origin", origin)
-            // One that the sweep has removed meanwhile is made again by whoever needs it next.
+            // One that the sweep has removed meanwhile is made again at the next use.
             .when_present("family")
             .when_option("definition", seen);
         let key = Key::task_definition(org, containers);
-        if let Updated::Refused(_) = self.update(&key, change).await? {
+        if let UpdateOutcome::Refused(_) = self.update(&key, change).await? {
             tracing::info!(event = "task_definition_exists", %org, "a rival made the task definition");
         }
         Ok(())
@@ -196,7 +196,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes a family of which nothing is registered any more, unless a run has come to need it.
+    /// Removes a family of which nothing is registered any more, unless a run needs it now.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.

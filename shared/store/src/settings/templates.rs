@@ -17,7 +17,7 @@ use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, templates};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::settings::counted::create_outcome;
 use crate::settings::environments::missing_environment;
 
@@ -150,8 +150,8 @@ impl Store {
             .commit(self)
             .await?;
         match replaced {
-            Committed::Yes => Ok(true),
-            Committed::No(refusals) => {
+            CommitOutcome::Yes => Ok(true),
+            CommitOutcome::No(refusals) => {
                 missing_environment(&refusals, environment).map_or(Ok(false), Err)
             }
         }
@@ -168,8 +168,8 @@ impl Store {
             .commit(self)
             .await?;
         match deleted {
-            Committed::Yes => Ok(()),
-            Committed::No(_) => Err(Error::NotFound(Resource::Template)),
+            CommitOutcome::Yes => Ok(()),
+            CommitOutcome::No(_) => Err(Error::NotFound(Resource::Template)),
         }
     }
 }

@@ -72,7 +72,7 @@ impl Store {
     }
 }
 
-/// An item that was found; it stays for others unless this is the last who wants it.
+/// An item that was found; it stays for others unless this is the last use.
 fn taken(items: &mut HashMap<Key, Item>, key: &Key, is_last: bool) -> Option<Item> {
     if is_last {
         items.remove(key)

@@ -14,14 +14,14 @@ use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item::{SCHEMA_VERSION, due_shard};
 use crate::engine::key::{Key, deliveries};
 use crate::engine::list::{Page, Slice};
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::webhooks::notifications::{DeliveryRef, Notification};
 use crate::webhooks::outbox::NOTIFICATION_MS;
 
 /// How long a delivery is stored: 30 days.
 pub const RETENTION_MS: i64 = 30 * 24 * 3_600_000;
 
-/// What webhooks get: an event, and the bytes of it.
+/// The content of deliveries: an event, and the bytes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// The event: the same at each attempt and in each delivery of it.
@@ -217,8 +217,8 @@ impl Store {
             .commit(self)
             .await?;
         let refusals = match created {
-            Committed::Yes => return Ok(RequestOutcome::New(())),
-            Committed::No(refusals) => refusals,
+            CommitOutcome::Yes => return Ok(RequestOutcome::New(())),
+            CommitOutcome::No(refusals) => refusals,
         };
         match replay(response, &refusals)? {
             Some(first) => Ok(RequestOutcome::Replayed(first)),

@@ -10,7 +10,7 @@ use crate::engine::change::Change;
 use crate::engine::item::Item;
 use crate::engine::key::Key;
 use crate::engine::table::read;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::engine::write::Act;
 use crate::webhooks::deliveries::Delivery;
 use crate::webhooks::notifications::DeliveryRef;
@@ -26,8 +26,8 @@ impl Store {
     /// Internal, when DynamoDB fails.
     pub async fn change_delivery(&self, new: Delivery) -> Result<Option<Delivery>, Error> {
         match self.change(Changes::new(change_of(&new))).await?.committed {
-            Committed::Yes => Ok(Some(next_revision(new))),
-            Committed::No(refusals) => {
+            CommitOutcome::Yes => Ok(Some(next_revision(new))),
+            CommitOutcome::No(refusals) => {
                 let found = refusals.into_iter().find_map(|refusal| refusal.item);
                 Ok(is_as_wanted(found, &new)?.then(|| next_revision(new)))
             }
@@ -35,7 +35,7 @@ impl Store {
     }
 
     /// As [`Store::change_delivery`], of one whose receiver is gone: its webhook is disabled in
-    /// the same transaction, unless its owner has meanwhile disabled, moved or deleted it.
+    /// the same transaction, unless its owner has meanwhile disabled, redirected or deleted it.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -60,8 +60,8 @@ impl Store {
             .commit(self)
             .await?;
         match committed {
-            Committed::Yes => Ok(Some(next_revision(new))),
-            Committed::No(_) => self.change_delivery(new).await,
+            CommitOutcome::Yes => Ok(Some(next_revision(new))),
+            CommitOutcome::No(_) => self.change_delivery(new).await,
         }
     }
 

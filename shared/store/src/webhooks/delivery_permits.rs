@@ -11,7 +11,7 @@ use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::item::{Item, SCHEMA_VERSION};
 use crate::engine::key::Key;
-use crate::engine::transaction::{Committed, Refusal};
+use crate::engine::transaction::{CommitOutcome, Refusal};
 use crate::engine::write::Act;
 use crate::webhooks::deliveries::Delivery;
 use crate::webhooks::delivery_changes::{change_of, is_as_wanted, next_revision};
@@ -148,8 +148,8 @@ impl Store {
         };
         let BatchOutcome { key, committed } = self.change(changes).await?;
         let is_ours = match committed {
-            Committed::Yes => true,
-            Committed::No(refusals) => is_made(&taken, refusals.first()),
+            CommitOutcome::Yes => true,
+            CommitOutcome::No(refusals) => is_made(&taken, refusals.first()),
         };
         Ok(is_ours.then(|| delivery_permit(key, wanted)))
     }
@@ -172,7 +172,7 @@ impl Store {
         };
         let BatchOutcome { key, committed } = self.change(changes.with(change_of(&begun))).await?;
         let delivery_permit = delivery_permit(key, wanted);
-        let Committed::No(refusals) = committed else {
+        let CommitOutcome::No(refusals) = committed else {
             return Ok(BeginOutcome::WithPermit(
                 delivery_permit,
                 Box::new(next_revision(begun)),

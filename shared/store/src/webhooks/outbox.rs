@@ -18,7 +18,7 @@ use crate::engine::item_kind::{ItemKind, Table};
 use crate::engine::key::{Key, outbox};
 use crate::engine::list::{Page, Slice};
 use crate::engine::schema::DUE;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::ledger::budgets::Alert;
 use crate::runs::timeline::Subject;
 use crate::webhooks::deliveries::{Delivery, Notice};
@@ -54,7 +54,7 @@ pub struct OutboxEvent {
 /// A notification that was not done in time.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub enum Overdue {
+pub enum OverdueItem {
     /// A delivery.
     #[serde(rename_all = "camelCase")]
     Delivery {
@@ -182,8 +182,8 @@ impl Store {
             transaction = transaction.add_delivery(&delivery)?;
         }
         match transaction.commit(self).await? {
-            Committed::Yes => Ok(begun),
-            Committed::No(refusals) => {
+            CommitOutcome::Yes => Ok(begun),
+            CommitOutcome::No(refusals) => {
                 let refused: Vec<ItemKind> = refusals.iter().map(|refusal| refusal.kind).collect();
                 if refused.contains(&ItemKind::Outbox) {
                     Ok(Vec::new())
@@ -202,7 +202,7 @@ impl Store {
         &self,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Vec<Overdue>, Error> {
+    ) -> Result<Vec<OverdueItem>, Error> {
         let mut overdue = Vec::new();
         for shard in 0..DUE_SHARDS {
             let shard = format!("due#{shard}");
@@ -210,7 +210,7 @@ impl Store {
             let slice = Slice::of_index(Table::Deliveries, DUE, "dueShard", shard)
                 .range("dueAt", "<=", now)
                 .limit(limit);
-            overdue.extend(self.slice::<Overdue>(slice).await?.items);
+            overdue.extend(self.slice::<OverdueItem>(slice).await?.items);
         }
         Ok(overdue)
     }

@@ -19,7 +19,7 @@ use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::item::{Item, SCHEMA_VERSION};
 use crate::engine::key::Key;
-use crate::engine::table::Updated;
+use crate::engine::table::UpdateOutcome;
 use crate::engine::transaction::{Refusal, Transaction};
 
 /// The mark of a tally and of a lease: the organization has no webhooks.
@@ -80,11 +80,11 @@ pub(crate) fn has_webhooks(refusal: &Refusal) -> bool {
 
 /// The marks of an organization are removed: a webhook may be written.
 #[derive(Debug)]
-pub(crate) struct Announced {
+pub(crate) struct Announcement {
     marked: Option<i64>,
 }
 
-impl Announced {
+impl Announcement {
     /// The change of the tally with which a webhook is written. It is refused if the tally was
     /// marked since.
     pub fn still(&self) -> Change {
@@ -100,14 +100,14 @@ impl Store {
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub(crate) async fn announce_webhooks(&self, org: &OrgId) -> Result<Announced, Error> {
+    pub(crate) async fn announce_webhooks(&self, org: &OrgId) -> Result<Announcement, Error> {
         let change = Change::new().remove(NO_WEBHOOKS).set("v", SCHEMA_VERSION);
         let key = Key::tally(org);
-        let Updated::New(tally) = self.update(&key, change).await? else {
+        let UpdateOutcome::New(tally) = self.update(&key, change).await? else {
             return Err(Error::internal("an unconditional update was refused"));
         };
         self.announce_to_runs(org).await?;
-        Ok(Announced {
+        Ok(Announcement {
             marked: number(&tally, MARKED),
         })
     }

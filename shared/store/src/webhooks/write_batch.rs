@@ -18,8 +18,8 @@ use futures::future::join_all;
 use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::key::Key;
-use crate::engine::table::{CONFLICT_RETRIES, Updated, conflict_pause};
-use crate::engine::transaction::{Committed, Refusal, Transaction, stayed_in_conflict};
+use crate::engine::table::{CONFLICT_RETRIES, UpdateOutcome, conflict_pause};
+use crate::engine::transaction::{CommitOutcome, Refusal, Transaction, stayed_in_conflict};
 use crate::engine::write::Act;
 
 /// How long the first one waits for others.
@@ -108,7 +108,7 @@ impl BatchAttempt {
         })
     }
 
-    fn made(&self, committed: Committed) -> BatchOutcome {
+    fn made(&self, committed: CommitOutcome) -> BatchOutcome {
         BatchOutcome {
             key: self.key().clone(),
             committed,
@@ -116,12 +116,12 @@ impl BatchAttempt {
     }
 }
 
-/// What came of changes.
+/// The outcome of changes.
 #[derive(Debug)]
 pub(crate) struct BatchOutcome {
     /// The item that the first one was tried with last.
     pub key: Key,
-    pub committed: Committed,
+    pub committed: CommitOutcome,
 }
 
 struct QueuedChanges {
@@ -131,7 +131,7 @@ struct QueuedChanges {
 }
 
 impl QueuedChanges {
-    fn answer(self, committed: Committed) {
+    fn answer(self, committed: CommitOutcome) {
         let made = self.tried.made(committed);
         // A caller that is gone needs no answer.
         let _gone = self.reply_to.send(Ok(made));
@@ -154,7 +154,7 @@ impl WriteBatches {
     }
 }
 
-/// Lets nobody wait for one that is gone.
+/// Releases those that wait for one that is gone.
 struct First<'a>(&'a WriteBatches);
 
 impl First<'_> {
@@ -227,11 +227,12 @@ impl Store {
     async fn change_some(&self, some: Vec<QueuedChanges>) -> Vec<QueuedChanges> {
         if some.len() > 1 {
             match self.commit_changes(some.iter().map(|of| &of.tried)).await {
-                Ok(Committed::Yes) => {
-                    some.into_iter().for_each(|of| of.answer(Committed::Yes));
+                Ok(CommitOutcome::Yes) => {
+                    some.into_iter()
+                        .for_each(|of| of.answer(CommitOutcome::Yes));
                     return Vec::new();
                 }
-                Ok(Committed::No(refusals)) => return still_tried(some, refusals),
+                Ok(CommitOutcome::No(refusals)) => return still_tried(some, refusals),
                 // What was written after all is found as it was wanted.
                 Err(error) => tracing::warn!(
                     event = "writes_not_batched",
@@ -258,8 +259,8 @@ impl Store {
                 _ => self.commit_changes(std::iter::once(&tried)).await?,
             };
             let next = match &committed {
-                Committed::Yes => None,
-                Committed::No(refusals) => tried.next(refusals),
+                CommitOutcome::Yes => None,
+                CommitOutcome::No(refusals) => tried.next(refusals),
             };
             match next {
                 Some(next) => tried = next,
@@ -268,11 +269,11 @@ impl Store {
         }
     }
 
-    async fn change_item(&self, key: &Key, change: &Change) -> Result<Committed, Error> {
+    async fn change_item(&self, key: &Key, change: &Change) -> Result<CommitOutcome, Error> {
         let updated = self.update(key, change).await?;
         Ok(match updated {
-            Updated::New(_) => Committed::Yes,
-            Updated::Refused(item) => Committed::No(vec![Refusal {
+            UpdateOutcome::New(_) => CommitOutcome::Yes,
+            UpdateOutcome::Refused(item) => CommitOutcome::No(vec![Refusal {
                 nth: 0,
                 kind: key.kind,
                 item,
@@ -284,7 +285,7 @@ impl Store {
     async fn commit_changes(
         &self,
         all: impl Iterator<Item = &BatchAttempt> + Clone,
-    ) -> Result<Committed, Error> {
+    ) -> Result<CommitOutcome, Error> {
         for attempt in 0..=CONFLICT_RETRIES {
             let mut transaction = Transaction::new();
             for (key, act) in all.clone().flat_map(BatchAttempt::items) {
@@ -324,7 +325,7 @@ fn apart(all: Vec<QueuedChanges>) -> (Vec<QueuedChanges>, Vec<QueuedChanges>) {
     (some, rest)
 }
 
-/// Tells those of whose changes one was refused for good, and keeps the others.
+/// Answers those with a change that was refused for good, and retains the others.
 fn still_tried(all: Vec<QueuedChanges>, refusals: Vec<Refusal>) -> Vec<QueuedChanges> {
     let mut refusals = refusals.into_iter().peekable();
     let (mut left, mut begin) = (Vec::new(), 0);
@@ -344,7 +345,7 @@ fn still_tried(all: Vec<QueuedChanges>, refusals: Vec<Refusal>) -> Vec<QueuedCha
         } else if own.is_empty() {
             left.push(of);
         } else {
-            of.answer(Committed::No(own));
+            of.answer(CommitOutcome::No(own));
         }
     }
     left

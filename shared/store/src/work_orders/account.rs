@@ -42,7 +42,7 @@ impl Account {
 }
 
 impl WorkOrder {
-    /// What the cost of its runs is attributed to.
+    /// The dimensions of its runs' cost.
     pub(crate) fn attribution(&self) -> Attribution {
         Attribution {
             repository: self.source.repository.as_str().to_owned(),

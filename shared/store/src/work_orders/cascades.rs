@@ -14,10 +14,10 @@ use crate::engine::key::Key;
 use crate::engine::transaction::Transaction;
 use crate::work_orders::WorkOrder;
 
-/// How long whoever stopped the parent has to stop its children before the sweep does.
-const TELLING_MS: i64 = 30_000;
+/// How long the function that stopped the parent has to stop its children before the sweep does.
+const CHILD_STOPS_MS: i64 = 30_000;
 
-/// What a client asked for.
+/// A client's request.
 #[derive(Debug, Clone, Copy)]
 pub struct FamilyStop<'a> {
     /// Of the work order.
@@ -34,7 +34,7 @@ pub struct Cascade {
     pub org_id: OrgId,
     /// The parent.
     pub work_order_id: WorkOrderId,
-    /// What the client asked for.
+    /// The client's request.
     pub stop: Stop,
     /// How they are to stop.
     pub stop_request: StopRequest,
@@ -58,7 +58,7 @@ impl Transaction {
         let Some(stop_request) = stopping.children.filter(|_| order.children > 0) else {
             return Ok(self);
         };
-        let due_at = now.plus_ms(TELLING_MS).epoch_ms();
+        let due_at = now.plus_ms(CHILD_STOPS_MS).epoch_ms();
         let cascade = Cascade {
             org_id: org.clone(),
             work_order_id: order.id.clone(),

@@ -95,7 +95,7 @@ impl Store {
             self.delete_all(Table::Work, vec![At { pk, sk }]).await?;
         } else {
             let change = Change::new().set("runs", left).when_present("purgedAt");
-            // Refused, another sweep has come to the end of it.
+            // Refused, another sweep has completed it.
             self.update(&key, change).await?;
         }
         Ok(is_done)

@@ -17,7 +17,7 @@ use crate::engine::transaction::Transaction;
 use crate::runs::lifecycle::lease::lease_lost;
 use crate::work_orders::{NewWorkOrder, WorkOrder};
 
-/// What a parent keeps of a child.
+/// A parent's record of a child.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ChildItem {

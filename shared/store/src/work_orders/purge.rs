@@ -49,7 +49,7 @@ struct PurgeTargetRun {
     status: RunStatus,
 }
 
-/// What is still to be deleted of work orders that are hidden already.
+/// The remaining items of work orders that are no longer visible.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PurgeRecord {
@@ -248,7 +248,7 @@ impl Store {
     }
 }
 
-/// The condition that a run is over in every way: nobody writes to it any more.
+/// The condition that a run is over in every way: nothing writes to it any more.
 fn at_rest(status: RunStatus) -> Change {
     Change::new()
         .when("status", status)

@@ -1,4 +1,4 @@
-//! What a refused create of a work order means.
+//! The meaning of a refused create of a work order.
 
 use awo_domain::Error;
 
@@ -11,7 +11,7 @@ use crate::ledger::budgets::over_budget;
 use crate::ledger::credits::insufficient;
 use crate::work_orders::parents::parent_refused;
 
-/// What a refused create means: a replay before all else, since the first answer
+/// The meaning of a refused create: a replay before all else, since the first answer
 /// holds whatever has become of the queue and the credits since.
 pub(super) fn refused(
     new: &NewWorkOrder,
@@ -31,7 +31,9 @@ pub(super) fn refused(
         _ => 5,
     });
     let Some(Refusal { kind, item, .. }) = refusals.into_iter().next() else {
-        return Err(Error::internal("create was refused by nobody"));
+        return Err(Error::internal(
+            "create was refused without a failed condition",
+        ));
     };
     match kind {
         ItemKind::Parent => {

@@ -3,14 +3,16 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::scene::{Supervised, TERM, exited, forced, kill, marked, signaled, until};
+use crate::scene::{SupervisedTree, TERM, exited, forced, kill, marked, signaled, until};
 
 #[test]
 fn the_end_of_the_command_is_reported_as_it_was() {
-    assert_eq!(Supervised::start("exit 7", &[]).finish().0, exited(7));
-    let by_signal = Supervised::start("kill -TERM $$", &[]).finish().0;
+    assert_eq!(SupervisedTree::start("exit 7", &[]).finish().0, exited(7));
+    let by_signal = SupervisedTree::start("kill -TERM $$", &[]).finish().0;
     assert_eq!(by_signal, signaled(TERM));
-    let missing = Supervised::start("exec /no/such/program", &[]).finish().0;
+    let missing = SupervisedTree::start("exec /no/such/program", &[])
+        .finish()
+        .0;
     assert_eq!(missing, exited(127));
 }
 
@@ -29,7 +31,7 @@ fn a_command_that_cannot_start_is_reported_with_the_reason() {
 fn a_grandchild_in_its_own_session_does_not_outlive_the_command() {
     let script = "setsid sh -c 'sleep 300; :' & exit 3";
     assert_eq!(
-        Supervised::start(script, &[]).finish(),
+        SupervisedTree::start(script, &[]).finish(),
         (forced(exited(3)), Vec::new())
     );
 }
@@ -38,7 +40,7 @@ fn a_grandchild_in_its_own_session_does_not_outlive_the_command() {
 fn a_daemon_that_forked_twice_does_not_outlive_the_command() {
     let script = "(setsid sh -c '(trap \"\" TERM HUP INT; sleep 300 & wait) &' &) ; exit 0";
     assert_eq!(
-        Supervised::start(script, &[]).finish(),
+        SupervisedTree::start(script, &[]).finish(),
         (forced(exited(0)), Vec::new())
     );
 }
@@ -51,7 +53,7 @@ fn a_chain_of_successors_is_caught() {
     let script = format!("setsid sh '{}' & exit 0", link.display());
     for _ in 0..5 {
         assert_eq!(
-            Supervised::start(&script, &[]).finish(),
+            SupervisedTree::start(&script, &[]).finish(),
             (forced(exited(0)), Vec::new())
         );
     }
@@ -62,7 +64,7 @@ fn a_fan_out_is_caught_while_it_grows() {
     let script = "i=0; while [ $i -lt 50 ]; do setsid sh -c 'trap \"\" TERM; sleep 300 & wait' & \
                   i=$((i+1)); done; exit 0";
     assert_eq!(
-        Supervised::start(script, &[]).finish(),
+        SupervisedTree::start(script, &[]).finish(),
         (forced(exited(0)), Vec::new())
     );
 }
@@ -74,7 +76,7 @@ fn when_the_supervisor_is_killed_the_next_subreaper_finishes_the_job() {
     let inner = env!("CARGO_BIN_EXE_supervise-command");
     let script =
         format!("sleep 300 | '{inner}' -- sh -c 'setsid sleep 300 & echo ready; sleep 300; :'");
-    let mut supervised = Supervised::start(&script, &[]);
+    let mut supervised = SupervisedTree::start(&script, &[]);
     supervised.ready();
     assert!(marked(&supervised.mark).len() >= 4);
     let inner_pid = inner_supervisor(supervised.child.id());
@@ -124,7 +126,7 @@ fn the_command_gains_no_rights_and_inherits_no_descriptor() {
                   for fd in /proc/self/fd/*; do case ${fd##*/} in 0|1|2) ;; \
                   *) [ ! -e \"$fd\" ] || [ \"$(readlink \"$fd\")\" = \"\" ] || exit 2 ;; esac; done; \
                   read line && exit 3; exit 0";
-    assert_eq!(Supervised::start(script, &[]).finish().0, exited(0));
+    assert_eq!(SupervisedTree::start(script, &[]).finish().0, exited(0));
 }
 
 #[test]
@@ -133,6 +135,6 @@ fn root_gives_up_its_user_for_the_command() {
         return;
     }
     let script = "[ \"$(id -u):$(id -g):$(id -G)\" = 65534:65533:65533 ]";
-    let supervised = Supervised::start(script, &["--uid", "65534", "--gid", "65533"]);
+    let supervised = SupervisedTree::start(script, &["--uid", "65534", "--gid", "65533"]);
     assert_eq!(supervised.finish().0, exited(0));
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use awo_supervisor::{Breach, Limit, Report};
 
-use crate::scene::{Supervised, exited};
+use crate::scene::{SupervisedTree, exited};
 
 /// From the start of something greedy until nothing of it is alive, on a busy machine.
 const SOON: Duration = Duration::from_secs(10);
@@ -14,7 +14,7 @@ const HOG: &str = "head -c 300000000 /dev/zero | tail -c 300000000 | sleep 300";
 
 fn run(script: &str, extra: &[&str]) -> Report {
     let began = Instant::now();
-    let (report, left) = Supervised::start(script, extra).finish();
+    let (report, left) = SupervisedTree::start(script, extra).finish();
     assert_eq!(left, Vec::<String>::new());
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     report

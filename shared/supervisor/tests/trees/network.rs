@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use awo_supervisor::check_loopback_only;
 
-use crate::scene::{Supervised, exited, until};
+use crate::scene::{SupervisedTree, exited, until};
 
 /// False where the kernel cannot confine commands: there is nothing to see then.
 fn can_be_tested() -> bool {
@@ -20,7 +20,7 @@ fn can_be_tested() -> bool {
 /// True if a program in Python ends without an error.
 fn does(program: &str, extra: &[&str]) -> bool {
     let script = format!("exec python3 - <<'END'\n{program}\nEND");
-    let (report, left) = Supervised::start(&script, extra).finish();
+    let (report, left) = SupervisedTree::start(&script, extra).finish();
     assert_eq!(left, Vec::<String>::new());
     report.end == exited(0).end
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use awo_supervisor::Sandbox;
 
-use crate::scene::{Supervised, exited};
+use crate::scene::{SupervisedTree, exited};
 
 /// What a shell needs.
 const SYSTEM: [&str; 14] = [
@@ -37,7 +37,7 @@ fn can_be_tested() -> bool {
 /// True if the script ends with exit code 0.
 fn does(script: &str, extra: &[&str]) -> bool {
     let extra = [&SYSTEM, extra].concat();
-    let (report, _) = Supervised::start(script, &extra).finish();
+    let (report, _) = SupervisedTree::start(script, &extra).finish();
     report.end == exited(0).end
 }
 

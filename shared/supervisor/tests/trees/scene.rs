@@ -7,26 +7,26 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use awo_supervisor::{Ended, Report};
+use awo_supervisor::{ProcessEnd, Report};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 /// Longest wait for anything in these tests; nothing here takes a second on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 const MARK: &str = "AWO_TEST_MARK";
 
-pub struct Supervised {
+pub struct SupervisedTree {
     pub mark: String,
     pub child: Child,
     report: std::io::PipeReader,
 }
 
-impl Supervised {
-    pub fn start(script: &str, extra: &[&str]) -> Supervised {
-        Supervised::start_with("", script, extra)
+impl SupervisedTree {
+    pub fn start(script: &str, extra: &[&str]) -> SupervisedTree {
+        SupervisedTree::start_with("", script, extra)
     }
 
-    /// As [`Supervised::start`], by a shell that has done something before.
-    pub fn start_with(before: &str, script: &str, extra: &[&str]) -> Supervised {
+    /// As [`SupervisedTree::start`], by a shell that has done something before.
+    pub fn start_with(before: &str, script: &str, extra: &[&str]) -> SupervisedTree {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{MARK}=m{}-{number}-", std::process::id());
@@ -45,7 +45,7 @@ impl Supervised {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        Supervised {
+        SupervisedTree {
             mark,
             child,
             report,
@@ -115,7 +115,7 @@ pub fn marked(mark: &str) -> Vec<String> {
 
 pub fn exited(code: i32) -> Report {
     Report {
-        end: Ended::Exited { code },
+        end: ProcessEnd::Exited { code },
         forced: false,
         survivors: 0,
         breach: None,
@@ -124,7 +124,7 @@ pub fn exited(code: i32) -> Report {
 
 pub fn signaled(signal: i32) -> Report {
     Report {
-        end: Ended::Signaled { signal },
+        end: ProcessEnd::Signaled { signal },
         forced: false,
         survivors: 0,
         breach: None,

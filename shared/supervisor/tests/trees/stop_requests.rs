@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::scene::{INT, KILL, Supervised, TERM, exited, forced, kill, signaled};
+use crate::scene::{INT, KILL, SupervisedTree, TERM, exited, forced, kill, signaled};
 
 #[test]
 fn term_reaches_the_whole_tree_and_a_polite_tree_ends_by_itself() {
@@ -14,7 +14,7 @@ fn term_reaches_the_whole_tree_and_a_polite_tree_ends_by_itself() {
          trap 'wait; exit 5' TERM; wait; exit 6",
         seen.display()
     );
-    let mut supervised = Supervised::start(&script, &["--term-grace-ms", "20000"]);
+    let mut supervised = SupervisedTree::start(&script, &["--term-grace-ms", "20000"]);
     supervised.ready();
     supervised.stop_request("term\n");
     assert_eq!(supervised.finish(), (exited(5), Vec::new()));
@@ -25,7 +25,7 @@ fn term_reaches_the_whole_tree_and_a_polite_tree_ends_by_itself() {
 fn a_tree_that_ignores_term_is_killed_after_the_grace() {
     let script = "trap '' TERM INT; setsid sh -c 'sleep 300; :' & echo ready; \
                   while :; do sleep 1; done";
-    let mut supervised = Supervised::start(script, &["--term-grace-ms", "150"]);
+    let mut supervised = SupervisedTree::start(script, &["--term-grace-ms", "150"]);
     supervised.ready();
     let start = Instant::now();
     supervised.stop_request("term\n");
@@ -36,7 +36,7 @@ fn a_tree_that_ignores_term_is_killed_after_the_grace() {
 #[test]
 fn int_interrupts_the_command_alone_and_what_it_leaves_is_killed() {
     let script = "setsid sh -c 'echo ready; sleep 300; :' & while :; do sleep 0.01; done";
-    let mut supervised = Supervised::start(script, &[]);
+    let mut supervised = SupervisedTree::start(script, &[]);
     supervised.ready();
     supervised.stop_request("int\n");
     assert_eq!(supervised.finish(), (forced(signaled(INT)), Vec::new()));
@@ -47,12 +47,12 @@ fn int_interrupts_the_command_alone_and_what_it_leaves_is_killed() {
 fn a_supervisor_that_inherits_ignored_signals_still_reads_them_and_its_command_gets_them() {
     let ignoring = "trap '' INT HUP QUIT TERM USR1";
     let script = "echo ready; while :; do sleep 0.01; done";
-    let mut supervised = Supervised::start_with(ignoring, script, &[]);
+    let mut supervised = SupervisedTree::start_with(ignoring, script, &[]);
     supervised.ready();
     supervised.stop_request("int\n");
     assert_eq!(supervised.finish(), (signaled(INT), Vec::new()));
 
-    let mut supervised = Supervised::start_with(ignoring, script, &[]);
+    let mut supervised = SupervisedTree::start_with(ignoring, script, &[]);
     supervised.ready();
     kill(supervised.child.id(), "TERM");
     assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
@@ -61,7 +61,7 @@ fn a_supervisor_that_inherits_ignored_signals_still_reads_them_and_its_command_g
 #[test]
 fn kill_needs_no_grace() {
     let script = "trap '' TERM; setsid sh -c 'sleep 300; :' & echo ready; wait; sleep 300";
-    let mut supervised = Supervised::start(script, &["--term-grace-ms", "600000"]);
+    let mut supervised = SupervisedTree::start(script, &["--term-grace-ms", "600000"]);
     supervised.ready();
     supervised.stop_request("kill\n");
     assert_eq!(supervised.finish(), (forced(signaled(KILL)), Vec::new()));
@@ -70,17 +70,17 @@ fn kill_needs_no_grace() {
 #[test]
 fn a_tree_that_was_asked_to_end_may_take_longer_than_its_command() {
     let dir = tempfile::tempdir().unwrap();
-    let said = dir.path().join("said");
+    let reported = dir.path().join("output");
     let script = format!(
         "setsid sh -c 'trap \"sleep 0.3; echo goodbye > {}; exit 0\" TERM; echo ready; \
          while :; do sleep 0.01; done' & wait",
-        said.display()
+        reported.display()
     );
-    let mut supervised = Supervised::start(&script, &[]);
+    let mut supervised = SupervisedTree::start(&script, &[]);
     supervised.ready();
     supervised.stop_request("term 20000\n");
     assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
-    assert_eq!(fs::read_to_string(said).unwrap(), "goodbye\n");
+    assert_eq!(fs::read_to_string(reported).unwrap(), "goodbye\n");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn an_orphan_of_a_tree_that_was_asked_to_end_is_asked_too() {
     // A child that is forked in answer to the request, and left behind.
     let script = "setsid sh -c 'trap \"setsid sleep 300 & exit 0\" TERM; echo ready; \
                   while :; do sleep 0.01; done' & wait";
-    let mut supervised = Supervised::start(script, &[]);
+    let mut supervised = SupervisedTree::start(script, &[]);
     supervised.ready();
     supervised.stop_request("term 20000\n");
     assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
@@ -102,7 +102,7 @@ fn a_second_stop_request_takes_time_away_and_never_gives_any() {
         &["int 600000\n", "term 600000\n", "term 150\n"],
         &["int 600000\nterm 600000\nterm 150\n"],
     ] {
-        let mut supervised = Supervised::start(script, &[]);
+        let mut supervised = SupervisedTree::start(script, &[]);
         supervised.ready();
         let start = Instant::now();
         for stop_request in requests {
@@ -116,7 +116,7 @@ fn a_second_stop_request_takes_time_away_and_never_gives_any() {
 #[test]
 fn a_stopped_command_hears_int_all_the_same() {
     let script = "trap 'exit 4' INT; echo ready; kill -STOP $$; while :; do sleep 0.01; done";
-    let mut supervised = Supervised::start(script, &[]);
+    let mut supervised = SupervisedTree::start(script, &[]);
     supervised.ready();
     supervised.stop_request("int 20000\n");
     assert_eq!(supervised.finish(), (exited(4), Vec::new()));
@@ -125,7 +125,7 @@ fn a_stopped_command_hears_int_all_the_same() {
 #[test]
 fn a_stopped_command_hears_stop_all_the_same() {
     let script = "trap 'exit 4' TERM; echo ready; kill -STOP $$; while :; do sleep 0.01; done";
-    let mut supervised = Supervised::start(script, &[]);
+    let mut supervised = SupervisedTree::start(script, &[]);
     supervised.ready();
     supervised.stop_request("stop\n");
     assert_eq!(supervised.finish(), (exited(4), Vec::new()));
@@ -141,7 +141,7 @@ fn stop_is_for_the_command_alone_and_sets_no_time() {
          while :; do sleep 0.01; done",
         seen.display()
     );
-    let mut supervised = Supervised::start(&script, &["--term-grace-ms", "1"]);
+    let mut supervised = SupervisedTree::start(&script, &["--term-grace-ms", "1"]);
     supervised.ready();
     supervised.stop_request("stop\n");
     assert_eq!(supervised.finish(), (forced(exited(5)), Vec::new()));
@@ -150,7 +150,8 @@ fn stop_is_for_the_command_alone_and_sets_no_time() {
 
 #[test]
 fn a_signal_to_the_supervisor_means_term() {
-    let mut supervised = Supervised::start("echo ready; sleep 300", &["--term-grace-ms", "20000"]);
+    let mut supervised =
+        SupervisedTree::start("echo ready; sleep 300", &["--term-grace-ms", "20000"]);
     supervised.ready();
     kill(supervised.child.id(), "TERM");
     assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
@@ -159,7 +160,7 @@ fn a_signal_to_the_supervisor_means_term() {
 #[test]
 fn everything_dies_with_the_one_who_started_the_supervisor() {
     let script = "trap '' TERM HUP; setsid sh -c 'sleep 300; :' & echo ready; wait; sleep 300";
-    let mut supervised = Supervised::start(script, &["--term-grace-ms", "600000"]);
+    let mut supervised = SupervisedTree::start(script, &["--term-grace-ms", "600000"]);
     supervised.ready();
     drop(supervised.child.stdin.take());
     assert_eq!(supervised.finish(), (forced(signaled(KILL)), Vec::new()));

@@ -97,7 +97,7 @@ async fn one_forbidden_answer_rejects_the_name() {
             "{error}"
         );
         for address in ["127.0", "0.0.0.0", "::"] {
-            assert!(!error.contains(address), "an address is told: {error}");
+            assert!(!error.contains(address), "an address is shown: {error}");
         }
         assert_eq!(
             (good.connections(), trap.connections()),
@@ -142,7 +142,7 @@ async fn without_the_setting_not_even_loopback_is_reached() {
 }
 
 #[tokio::test]
-async fn a_name_without_an_address_is_told_as_such() {
+async fn a_name_without_an_address_is_reported_as_such() {
     for (reply, error) in [
         (Reply::NoSuchName, "the name has no address"),
         (Reply::Addresses(Vec::new()), "the name has no address"),
@@ -182,9 +182,9 @@ fn addresses() -> impl Strategy<Value = Vec<IpAddr>> {
 fn whatever_a_name_server_answers_nothing_forbidden_is_connected_to() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let answers: Arc<Mutex<Vec<Vec<IpAddr>>>> = Arc::default();
-    let told = Arc::clone(&answers);
+    let reported = Arc::clone(&answers);
     let zone = move |name: &str, nth: usize| {
-        let answers = told.lock().unwrap();
+        let answers = reported.lock().unwrap();
         let case: usize = name.split('.').next().unwrap()[1..].parse().unwrap();
         Reply::Addresses(answers[case * 2 + nth.min(1)].clone())
     };

@@ -108,7 +108,7 @@ async fn headers_without_an_end_are_not_read() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_told_in_words_of_our_own() {
+async fn what_is_no_answer_is_reported_in_words_of_our_own() {
     let world = World::new().await;
     let closed = "the connection was closed before an answer";
     let strange = "what answers does not speak HTTP/1.1";

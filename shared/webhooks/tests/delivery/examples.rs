@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::authority::NAME;
 use crate::programs::{found, output, repository};
-use crate::receiver::{Heard, Receiver, answer};
+use crate::receiver::{ReceivedRequest, Receiver, answer};
 use crate::rust_receiver;
 use crate::world::{World, at};
 
@@ -32,7 +32,12 @@ fn now_seconds() -> u64 {
 }
 
 /// What is sent with these secrets so many seconds ago.
-async fn delivery(world: &World, current: u8, previous: Option<u8>, seconds_ago: i64) -> Heard {
+async fn delivery(
+    world: &World,
+    current: u8,
+    previous: Option<u8>,
+    seconds_ago: i64,
+) -> ReceivedRequest {
     let now = i64::try_from(now_seconds()).unwrap();
     let now = Timestamp::from_epoch_ms((now - seconds_ago) * 1_000);
     let previous = previous.map(|byte| (secret(byte), now.plus_ms(1)));
@@ -50,10 +55,10 @@ async fn delivery(world: &World, current: u8, previous: Option<u8>, seconds_ago:
 }
 
 /// Deliveries, and whether who has the secret of ones should take them.
-async fn deliveries() -> Vec<(&'static str, Heard, bool)> {
+async fn deliveries() -> Vec<(&'static str, ReceivedRequest, bool)> {
     let world = World::new().await;
     let genuine = delivery(&world, 1, None, 0).await;
-    let changed = |change: fn(&mut Heard)| {
+    let changed = |change: fn(&mut ReceivedRequest)| {
         let mut changed = genuine.clone();
         change(&mut changed);
         changed
@@ -147,7 +152,7 @@ impl Running {
     }
 
     /// What it answers to this request, in the clear.
-    fn status(&self, heard: &Heard) -> u16 {
+    fn status(&self, heard: &ReceivedRequest) -> u16 {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(ANSWER)).unwrap();
         let headers = heard.headers.iter();

@@ -33,7 +33,7 @@ pub enum Manner {
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct ReceivedRequest {
     pub line: String,
     pub headers: BTreeMap<String, String>,
     pub body: Vec<u8>,
@@ -41,14 +41,14 @@ pub struct Heard {
 }
 
 #[derive(Default)]
-struct Seen {
+struct ReceiverLog {
     connections: AtomicUsize,
-    requests: Mutex<Vec<Heard>>,
+    requests: Mutex<Vec<ReceivedRequest>>,
 }
 
 pub struct Receiver {
     pub port: u16,
-    seen: Arc<Seen>,
+    seen: Arc<ReceiverLog>,
     task: JoinHandle<()>,
 }
 
@@ -76,7 +76,7 @@ impl Receiver {
         Receiver::on(listener, manner, flaw)
     }
 
-    /// Two on one port: whoever connects to the second has not connected to the first.
+    /// Two on one port: a client of the second has not connected to the first.
     pub async fn pair(first: IpAddr, second: IpAddr) -> (Receiver, Receiver) {
         for _ in 0..100 {
             let one = TcpListener::bind((first, 0)).await.unwrap();
@@ -93,7 +93,7 @@ impl Receiver {
     fn on(listener: TcpListener, manner: Manner, flaw: Flaw) -> Receiver {
         let port = listener.local_addr().unwrap().port();
         let acceptor = TlsAcceptor::from(authority::server(flaw));
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(ReceiverLog::default());
         let task = tokio::spawn(accept(listener, acceptor, manner, Arc::clone(&seen)));
         Receiver { port, seen, task }
     }
@@ -102,12 +102,17 @@ impl Receiver {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
-    pub fn requests(&self) -> Vec<Heard> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.seen.requests.lock().unwrap().clone()
     }
 }
 
-async fn accept(listener: TcpListener, acceptor: TlsAcceptor, manner: Manner, seen: Arc<Seen>) {
+async fn accept(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    manner: Manner,
+    seen: Arc<ReceiverLog>,
+) {
     while let Ok((stream, _)) = listener.accept().await {
         seen.connections.fetch_add(1, Ordering::SeqCst);
         tokio::spawn(serve(
@@ -119,7 +124,12 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, manner: Manner, se
     }
 }
 
-async fn serve(mut stream: TcpStream, acceptor: TlsAcceptor, manner: Manner, seen: Arc<Seen>) {
+async fn serve(
+    mut stream: TcpStream,
+    acceptor: TlsAcceptor,
+    manner: Manner,
+    seen: Arc<ReceiverLog>,
+) {
     match manner {
         Manner::Deaf => return std::future::pending().await,
         Manner::Plain => {
@@ -163,7 +173,7 @@ async fn speak(stream: &mut (impl AsyncWrite + Unpin), manner: &Manner) -> bool 
 }
 
 /// Reads one request.
-async fn hear(stream: &mut (impl AsyncRead + Unpin)) -> Option<Heard> {
+async fn hear(stream: &mut (impl AsyncRead + Unpin)) -> Option<ReceivedRequest> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.ok()?);
@@ -177,7 +187,7 @@ async fn hear(stream: &mut (impl AsyncRead + Unpin)) -> Option<Heard> {
         .collect();
     let mut body = vec![0; headers["content-length"].parse().unwrap()];
     stream.read_exact(&mut body).await.ok()?;
-    Some(Heard {
+    Some(ReceivedRequest {
         line,
         headers,
         body,

@@ -49,7 +49,7 @@ const BETAS: [&str; 2] = ["interleaved-thinking-2025-05-14", "effort-2025-11-24"
 
 /// What is known of credentials.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct KnownCredential {
     /// Signs.
     pub secret: String,
     /// From when on they are refused, Unix milliseconds.
@@ -94,7 +94,7 @@ pub enum Reply {
     Huge(Vec<Value>),
 }
 
-type KnownOf = dyn Fn(&str, &str) -> Option<Known> + Send + Sync;
+type KnownOf = dyn Fn(&str, &str) -> Option<KnownCredential> + Send + Sync;
 type ReplyTo = dyn Fn(usize, &Call) -> Reply + Send + Sync;
 
 struct Api {
@@ -116,7 +116,7 @@ impl Bedrock {
     /// Starts one. `known` finds credentials by access key id and session token, `reply` says what
     /// is answered to a call by its number, from 1.
     pub fn start(
-        known: impl Fn(&str, &str) -> Option<Known> + Send + Sync + 'static,
+        known: impl Fn(&str, &str) -> Option<KnownCredential> + Send + Sync + 'static,
         reply: impl Fn(usize, &Call) -> Reply + Send + Sync + 'static,
     ) -> Bedrock {
         let api = Arc::new(Api {

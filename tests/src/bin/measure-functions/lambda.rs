@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a program says to Lambda.
 #[derive(Debug)]
-enum Said {
+enum ProgramReport {
     /// It is ready for an event.
     Next,
     /// It has an answer.
@@ -36,7 +36,7 @@ enum Said {
 pub struct Lambda {
     address: SocketAddr,
     events: mpsc::Sender<String>,
-    said: mpsc::Receiver<Said>,
+    reported: mpsc::Receiver<ProgramReport>,
 }
 
 /// A program that is ready for an event.
@@ -54,12 +54,12 @@ impl Lambda {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("a port");
         let (events, waiting) = mpsc::channel(1);
-        let (say, said) = mpsc::channel(8);
+        let (reports, reported) = mpsc::channel(8);
         let waiting = Arc::new(Mutex::new(waiting));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (waiting, say) = (Arc::clone(&waiting), say.clone());
-                let answer = move |request| answer(request, Arc::clone(&waiting), say.clone());
+                let (waiting, reports) = (Arc::clone(&waiting), reports.clone());
+                let answer = move |request| answer(request, Arc::clone(&waiting), reports.clone());
                 let connection = http1::Builder::new()
                     .serve_connection(TokioIo::new(stream), service_fn(answer));
                 tokio::spawn(connection);
@@ -68,7 +68,7 @@ impl Lambda {
         Lambda {
             address,
             events,
-            said,
+            reported,
         }
     }
 
@@ -96,17 +96,22 @@ impl Lambda {
         }
     }
 
-    async fn hear(&mut self) -> Said {
-        let said = tokio::time::timeout(PATIENCE, self.said.recv()).await;
-        match said.expect("the program says nothing").expect("a server") {
-            Said::Error(why) => panic!("the function failed: {}", String::from_utf8_lossy(&why)),
-            said => said,
+    async fn hear(&mut self) -> ProgramReport {
+        let reported = tokio::time::timeout(PATIENCE, self.reported.recv()).await;
+        match reported
+            .expect("the program says nothing")
+            .expect("a server")
+        {
+            ProgramReport::Error(why) => {
+                panic!("the function failed: {}", String::from_utf8_lossy(&why))
+            }
+            reported => reported,
         }
     }
 
     async fn until_ready(&mut self, program: &str) {
         match self.hear().await {
-            Said::Next => {}
+            ProgramReport::Next => {}
             other => panic!("{program}: {other:?}"),
         }
     }
@@ -116,7 +121,7 @@ impl Lambda {
         let sent = self.events.send(event.to_string()).await;
         sent.expect("a server");
         let answer = match self.hear().await {
-            Said::Answer(answer) => serde_json::from_slice(&answer).expect("JSON"),
+            ProgramReport::Answer(answer) => serde_json::from_slice(&answer).expect("JSON"),
             other => panic!("{other:?}"),
         };
         self.until_ready("the program").await;
@@ -149,12 +154,12 @@ fn cpu_seconds(pid: u32) -> f64 {
 async fn answer(
     request: Request<Incoming>,
     events: Arc<Mutex<mpsc::Receiver<String>>>,
-    say: mpsc::Sender<Said>,
+    reports: mpsc::Sender<ProgramReport>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
     if path.ends_with("/invocation/next") {
-        // Whoever measures the start must not wait for what happens here.
-        say.send(Said::Next).await.expect("a bench");
+        // The measurement of the start must not wait for this.
+        reports.send(ProgramReport::Next).await.expect("a bench");
         let event = events.lock().await.recv().await.unwrap_or_default();
         let answer = Response::builder()
             .header("lambda-runtime-aws-request-id", "1")
@@ -168,12 +173,12 @@ async fn answer(
     }
     let body = request.into_body().collect().await.expect("a body");
     let body = body.to_bytes();
-    let said = if path.ends_with("/response") {
-        Said::Answer(body)
+    let reported = if path.ends_with("/response") {
+        ProgramReport::Answer(body)
     } else {
-        Said::Error(body)
+        ProgramReport::Error(body)
     };
-    say.send(said).await.expect("a bench");
+    reports.send(reported).await.expect("a bench");
     let taken = Response::builder().status(202).body(Full::default());
     Ok(taken.expect("an answer"))
 }

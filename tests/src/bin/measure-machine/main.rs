@@ -52,12 +52,12 @@ async fn main() {
 
 /// What a server has answered, and the CPU that it used.
 #[derive(Default)]
-struct Served {
+struct ServerUsage {
     requests: usize,
     cpu_seconds: f64,
 }
 
-impl Served {
+impl ServerUsage {
     async fn add<F: Future<Output = ()>>(&mut self, pid: u32, request: impl Fn(usize) -> F) {
         let before = cpu_seconds(pid);
         self.requests += rate(request).await;
@@ -76,7 +76,8 @@ impl Served {
 
 /// Requests of sixteen clients, in turns with the floor.
 async fn together(machine: &Machine, floor: &Floor) {
-    let [[mut creates, mut transactions], [mut reads, mut gets]] = <[[Served; 2]; 2]>::default();
+    let [[mut creates, mut transactions], [mut reads, mut gets]] =
+        <[[ServerUsage; 2]; 2]>::default();
     let (own, its) = (machine.pid(), floor.pid());
     for _ in 0..TURNS {
         creates.add(own, |client| machine.create(client)).await;

@@ -27,7 +27,7 @@ const COUNTED: u64 = 500;
 /// begin to come, and some more, as it has when they go on coming: it adds up to 300 a minute.
 const AT_FIRST: usize = 5;
 const LATER: usize = 16;
-/// Events that are told beside a receiver that hangs, and how long there is between them.
+/// Events that are sent beside a receiver that hangs, and how long there is between them.
 const EVENTS: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(50);
 /// Webhooks of an organization.
@@ -36,7 +36,7 @@ const RECEIVERS: u64 = 10;
 const ORGANIZATIONS: u64 = 10;
 /// How often receivers are measured alone and beside one that hangs.
 const ROUNDS: usize = 3;
-/// How long an idle mapping waits until it looks again.
+/// How long an idle mapping waits until it reads again.
 const IDLE: Duration = Duration::from_millis(2);
 
 pub async fn measure(port: u16, ca_file: &str) {
@@ -59,18 +59,18 @@ pub async fn measure(port: u16, ca_file: &str) {
 }
 
 /// A world, and the processes of the deliverer in it.
-struct Deployed {
+struct DelivererWorld {
     world: World,
     processes: Vec<Process>,
 }
 
-impl Deployed {
-    async fn new(ca_file: &str, processes: usize) -> Deployed {
+impl DelivererWorld {
+    async fn new(ca_file: &str, processes: usize) -> DelivererWorld {
         let own = [("AWO_WEBHOOK_CA_FILE", ca_file.to_owned())];
         let world = World::with(&own).await;
         let processes = (0..processes).map(|_| Process::start(&world.settings));
         let processes = processes.collect();
-        Deployed { world, processes }
+        DelivererWorld { world, processes }
     }
 
     /// Does something while messages are looked after.
@@ -131,7 +131,7 @@ async fn due(world: &World, port: u16, count: u64) {
     Notifier::new(cloud).notify().await;
 }
 
-/// Looks for messages as the mapping does, until it is dropped.
+/// Reads messages as the mapping does, until it is dropped.
 async fn poll(world: &World, process: &Process) {
     loop {
         let deliver = async |records: Vec<Value>| Ok(process.deliver(&records).await);
@@ -150,7 +150,7 @@ async fn all_over(world: &World) {
 
 /// From deliveries that are due, and their messages, to deliveries that are over.
 async fn burst(port: u16, ca_file: &str, processes: usize) {
-    let deployed = Deployed::new(ca_file, processes).await;
+    let deployed = DelivererWorld::new(ca_file, processes).await;
     let world = &deployed.world;
     // Each process as it is after its first batches: with its roots, and connections to the receiver.
     due(world, port, WARM_UP).await;
@@ -197,7 +197,7 @@ async fn calls(port: u16, ca_file: &str) {
 
 /// How long healthy receivers wait for each delivery, from the event to its end, in milliseconds.
 async fn healthy(port: u16, ca_file: &str, one_hangs: bool) -> Vec<f64> {
-    let deployed = Deployed::new(ca_file, LATER).await;
+    let deployed = DelivererWorld::new(ca_file, LATER).await;
     let world = &deployed.world;
     let org = world.org(1_000_000).await;
     // Takes connections, and says nothing.

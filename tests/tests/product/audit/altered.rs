@@ -1,7 +1,7 @@
 //! The result of verifying a chain after a change of any part.
 
 use awo_domain::RunId;
-use awo_domain::audit::chain::{Served, check};
+use awo_domain::audit::chain::{ServedAudit, check};
 use awo_tests::client::Client;
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ pub async fn every_single_alteration_is_found(client: &Client, run: &str) {
     let run = RunId::parse(run).unwrap();
     let is_whole = |audit: &Value, snapshots: &Value| {
         let noted_head = None;
-        let served = Served {
+        let served = ServedAudit {
             run: &run,
             audit,
             snapshots,

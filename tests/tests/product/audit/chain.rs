@@ -10,7 +10,7 @@ fn canonical(value: &Value) -> String {
         Value::Object(members) => {
             let mut names: Vec<&String> = members.keys().collect();
             names.sort_by_key(|name| name.encode_utf16().collect::<Vec<u16>>());
-            let told: Vec<String> = (names.into_iter())
+            let reported: Vec<String> = (names.into_iter())
                 .map(|name| {
                     format!(
                         "{}:{}",
@@ -19,11 +19,11 @@ fn canonical(value: &Value) -> String {
                     )
                 })
                 .collect();
-            format!("{{{}}}", told.join(","))
+            format!("{{{}}}", reported.join(","))
         }
         Value::Array(items) => {
-            let told: Vec<String> = items.iter().map(canonical).collect();
-            format!("[{}]", told.join(","))
+            let reported: Vec<String> = items.iter().map(canonical).collect();
+            format!("[{}]", reported.join(","))
         }
         other => other.to_string(),
     }

@@ -31,14 +31,14 @@ const NEW_EACH_TIME: [&str; 7] = [
 pub fn same(answer: &Answer) -> Same {
     let request_id = answer.header("x-request-id");
     assert!(!request_id.is_empty(), "{answer:?}");
-    let kept = answer
+    let stored = answer
         .headers
         .iter()
         .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
         .filter(|(name, _)| !NEW_EACH_TIME.contains(&name.as_str()));
     Same {
         status: answer.status,
-        headers: kept.collect(),
+        headers: stored.collect(),
         text: answer.text.replace(request_id, "<request id>"),
     }
 }

@@ -26,7 +26,7 @@ pub struct Things {
     pub template: String,
     pub environment: String,
     pub plugin: String,
-    /// A workspace of the service's organization, whoever the other things belong to.
+    /// A workspace of the service's organization, whatever the owner of the others.
     pub work_dir: String,
     pub profile: String,
     pub webhook: String,

@@ -39,7 +39,7 @@ async fn both(
 }
 
 #[tokio::test]
-async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_there() {
+async fn what_belongs_to_another_organization_cannot_be_distinguished_from_what_is_not_there() {
     let service = quiet_service().await;
     let (_, stranger) = service.another_org(10_000).await;
     let requests = CountedRequests::of(&service).await;
@@ -135,7 +135,7 @@ async fn what_a_stranger_sees_does_not_change_by_what_an_organization_does() {
     assert!(lists.len() >= 5, "{lists:?}");
     let mut before = Vec::new();
     for list in &lists {
-        // The second time: a process remembers the budgets of whoever asked.
+        // The second time: a process remembers the budgets of its callers.
         let [_, (answer, calls)] = both(&requests, &stranger, list, [&nobodys, &nobodys]).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         before.push((timeless(&seen(&answer)), calls));

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{accepted, asks, cancel, create_budget, dispatch, limited};
 use crate::http_api::quiet_service;
 
-/// The events of a type that a webhook was to be told of, oldest first.
-async fn told(service: &TestService, webhook: &str, kind: &str) -> Vec<Value> {
+/// The events of a type that a webhook was to get, oldest first.
+async fn delivered(service: &TestService, webhook: &str, kind: &str) -> Vec<Value> {
     let path = format!("/v1/webhooks/{webhook}/deliveries?limit=100");
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     loop {
@@ -54,23 +54,30 @@ async fn each_percentage_of_a_period_and_each_fall_of_the_balance_makes_one_even
     create_budget(&service, &body).await;
     accepted(&service, &asks(4.0)).await;
     dispatch(&service).await;
-    assert!(told(&service, webhook, "budget.threshold").await.is_empty());
+    assert!(
+        delivered(&service, webhook, "budget.threshold")
+            .await
+            .is_empty()
+    );
     let second = accepted(&service, &asks(8.0)).await;
     let rivals = (0..4).map(|_| dispatch(&service));
     join_all(rivals).await;
-    assert_eq!(told(&service, webhook, "budget.threshold").await.len(), 2);
-    assert_eq!(told(&service, webhook, "credits.low").await.len(), 1);
+    assert_eq!(
+        delivered(&service, webhook, "budget.threshold").await.len(),
+        2
+    );
+    assert_eq!(delivered(&service, webhook, "credits.low").await.len(), 1);
     cancel(&service, &second).await;
     dispatch(&service).await;
     accepted(&service, &asks(8.0)).await;
     dispatch(&service).await;
     assert_eq!(
-        told(&service, webhook, "budget.threshold").await.len(),
+        delivered(&service, webhook, "budget.threshold").await.len(),
         2,
         "once a period"
     );
     assert_eq!(
-        told(&service, webhook, "credits.low").await.len(),
+        delivered(&service, webhook, "credits.low").await.len(),
         2,
         "another fall"
     );

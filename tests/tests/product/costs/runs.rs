@@ -31,13 +31,13 @@ pub async fn write(text: &mut String) {
         ),
         (
             "A run with a webhook",
-            "The same for an organization with one webhook, which is told that the run is over.",
+            "The same for an organization with one webhook, which gets the run's end.",
             &RUN,
             &[EventType::RunCompleted],
         ),
         (
             "A run with a webhook of all events",
-            "The same with one webhook that is told of everything.",
+            "The same with one webhook that gets every event.",
             &RUN,
             &EventType::ALL,
         ),
@@ -49,7 +49,7 @@ pub async fn write(text: &mut String) {
         ),
     ];
     for (title, says, steps, events) in all {
-        table_with_sum(text, title, says, &told(steps, events).await);
+        table_with_sum(text, title, says, &measured(steps, events).await);
     }
     let says = "Nothing is due: what each minute costs a deployment in which nothing happens.";
     table(text, "The schedule", says, &[sweep().await]);
@@ -63,7 +63,7 @@ async fn sweep() -> Row {
 }
 
 /// The story, measured.
-struct Told<'a> {
+struct MeasuredStory<'a> {
     story: Story<'a>,
     functions: Functions,
     recorder: Recorder,
@@ -72,26 +72,26 @@ struct Told<'a> {
 
 /// These steps in a world of their own, in an organization with one webhook of these events, or
 /// none.
-async fn told(steps: &[Step], events: &[EventType]) -> Vec<Row> {
+async fn measured(steps: &[Step], events: &[EventType]) -> Vec<Row> {
     let (world, receiver) = (
         World::new().await,
         Receiver::start(&[Answer::Status(204)]).await,
     );
     let recorder = Recorder::default();
-    let mut told = Told {
+    let mut measured_story = MeasuredStory {
         story: Story::new(&world).await,
         functions: world.functions(recorder.client(world.http.clone())),
         recorder,
         rows: Vec::new(),
     };
-    told.begin_window().await;
+    measured_story.begin_window().await;
     if !events.is_empty() {
-        told.webhook(&receiver, events).await;
+        measured_story.webhook(&receiver, events).await;
     }
     for step in steps {
-        told.goes(*step).await;
+        measured_story.goes(*step).await;
     }
-    told.rows
+    measured_story.rows
 }
 
 fn report(number: u32, event: &Value) -> Value {
@@ -99,7 +99,7 @@ fn report(number: u32, event: &Value) -> Value {
     json!({ "events": [{ "number": number, "at": at, "event": event }] })
 }
 
-impl Told<'_> {
+impl MeasuredStory<'_> {
     /// The key is used in a window of the rate limit that has some time left.
     async fn begin_window(&self) {
         let (world, org) = (self.story.world, &self.story.org);
@@ -184,7 +184,7 @@ impl Told<'_> {
         ];
         for (title, what, body) in sent {
             assert!(
-                self.story.says(&self.functions, what, &body).await,
+                self.story.sends(&self.functions, what, &body).await,
                 "{title}"
             );
             self.note(&format!("control: {title}"));
@@ -200,7 +200,7 @@ impl Told<'_> {
             "usage": { "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 },
             "costUsdNano": 3_500_000,
         }]);
-        self.story.says(&self.functions, "finish", &body).await
+        self.story.sends(&self.functions, "finish", &body).await
     }
 
     /// The deliverer, as often as there are messages for it.

@@ -90,7 +90,7 @@ async fn failed_work_orders_are_started_again_by_one_line() {
 }
 
 #[test]
-fn completions_and_manual_pages_are_where_shells_and_man_look() {
+fn completions_and_manual_pages_are_where_shells_and_man_find_them() {
     let reader = Reader::new(&[]);
     reader.ran(&block_of(PAGE, "mkdir -p ~/.local/share/bash-completion"));
     let completed = "source ~/.local/share/bash-completion/completions/awo; \
@@ -103,12 +103,12 @@ fn completions_and_manual_pages_are_where_shells_and_man_look() {
 }
 
 /// What a receiver of events without TLS was sent: signatures and bodies.
-type Received = Arc<Mutex<Vec<(String, Value)>>>;
+type ReceivedEvents = Arc<Mutex<Vec<(String, Value)>>>;
 
-fn receiver() -> (String, Received) {
+fn receiver() -> (String, ReceivedEvents) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
-    let received = Received::default();
+    let received = ReceivedEvents::default();
     let all = Arc::clone(&received);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
@@ -141,7 +141,7 @@ fn receive(mut stream: TcpStream) -> Option<(String, Value)> {
     }
 }
 
-fn until_received(received: &Received, kind: &str, count: usize) {
+fn until_received(received: &ReceivedEvents, kind: &str, count: usize) {
     let begun = Instant::now();
     loop {
         let all = received.lock().unwrap().clone();

@@ -102,11 +102,7 @@ async fn an_agent_of_ones_own_is_asked_and_its_result_counts() {
     reader.program("my-agent", &own);
     reader.ran("awo submit --prompt 'Fix the parser' --follow");
     let run = reader.newest_run().await;
-    assert!(
-        reader
-            .delivered(&run, "TASK.md")
-            .contains("Fix the parser")
-    );
+    assert!(reader.delivered(&run, "TASK.md").contains("Fix the parser"));
     let result: Value = serde_json::from_str(&result).unwrap();
     let usage = &result["usage"][0];
     let counted = &run["usage"]["byModel"][usage["model"].as_str().unwrap()];

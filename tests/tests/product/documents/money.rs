@@ -7,7 +7,7 @@ use super::blocks::{block_of, text};
 use super::reader::Reader;
 
 const PAGE: &str = "docs/finance.md";
-/// It tells what a model was used for.
+/// It reports the usage of a model.
 const AGENT: &str = "#!/bin/sh\ndate >> NOTES.md\ncat > \"$AWO_RESULT\" <<'END'\n\
     {\"usage\": [{\"model\": \"claude-sonnet-4-5\", \"inputTokens\": 12000, \"outputTokens\": 800}]}\nEND\n";
 const FILES: [(&str, &str); 2] = [

@@ -250,7 +250,10 @@ fn what_operators_type_about_a_run_and_a_ledger_shows_them() {
     assert!(shown.contains("succeeded"), "{shown}");
 
     let org = reader.local().org.as_str();
-    let ledger = commands(&block_of("docs/operate.md", "query \"$FUNCTION_LOGS\" 1440"));
+    let ledger = commands(&block_of(
+        "docs/operate.md",
+        "query \"$FUNCTION_LOGS\" 1440",
+    ));
     let ledger: Vec<&String> = ledger
         .iter()
         .filter(|line| line.starts_with("awo ") || line.starts_with("org="))
@@ -326,7 +329,7 @@ fn one_servers_commands_create_a_key_drain_back_up_and_restore() {
     reader.ran(&filled(resume, &places));
     assert!(reader.json(&show)["pausedAt"].is_null());
 
-    let kept = reader.scratch().join("kept").display().to_string();
+    let stored = reader.scratch().join("kept").display().to_string();
     let backup = filled(
         &block_of(
             page,
@@ -334,12 +337,18 @@ fn one_servers_commands_create_a_key_drain_back_up_and_restore() {
         ),
         &places,
     );
-    reader.ran(&filled(&backup, &[("/var/backups/awo-2026-11-23", &kept)]));
+    reader.ran(&filled(
+        &backup,
+        &[("/var/backups/awo-2026-11-23", &stored)],
+    ));
     let lines = commands(&block_of(page, "sudo systemctl stop awo"));
     reader.stop();
     std::fs::remove_dir_all(&data).unwrap();
     let restore = filled(&lines[1], &places);
-    reader.ran(&filled(&restore, &[("/var/backups/awo-2026-11-23", &kept)]));
+    reader.ran(&filled(
+        &restore,
+        &[("/var/backups/awo-2026-11-23", &stored)],
+    ));
     reader.start(&[]);
     assert_eq!(reader.json("awo runs --json")["total"], 1);
 }

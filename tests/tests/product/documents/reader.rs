@@ -23,13 +23,13 @@ pub struct Reader {
 
 /// What a command showed.
 #[derive(Debug)]
-pub struct Shown {
+pub struct CommandOutput {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
-impl Shown {
+impl CommandOutput {
     pub fn all(&self) -> String {
         format!("{}{}", self.out, self.err)
     }
@@ -173,7 +173,7 @@ impl Reader {
         command
     }
 
-    pub fn shell(&self, script: &str) -> Shown {
+    pub fn shell(&self, script: &str) -> CommandOutput {
         shown(&mut self.command(script))
     }
 
@@ -224,16 +224,16 @@ impl Reader {
     }
 }
 
-fn shown(command: &mut Command) -> Shown {
+fn shown(command: &mut Command) -> CommandOutput {
     let output = command.output().unwrap();
-    Shown {
+    CommandOutput {
         code: output.status.code(),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
     }
 }
 
-fn succeeded(script: &str, shown: &Shown) -> String {
+fn succeeded(script: &str, shown: &CommandOutput) -> String {
     assert_eq!(shown.code, Some(0), "{script}\n{}", shown.all());
     shown.all()
 }

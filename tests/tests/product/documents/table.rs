@@ -2,7 +2,7 @@
 
 /// What holds a block to what it says.
 #[derive(Debug, Clone, Copy)]
-pub enum Held {
+pub enum Proof {
     /// A test of `make test` or `make test-agents`, as the lists of rules name it.
     Test(&'static str),
     /// A test that ends without a result where a tool is missing.
@@ -15,20 +15,20 @@ pub enum Held {
     Not(&'static str),
 }
 
-use Held::{Checked, Not, Script, Test, Where};
+use Proof::{Checked, Not, Script, Test, Where};
 
 const CLOUD: &str = "needs an AWS account; its shell and its calls of aws are checked";
 const OPERATION: &str = "tests/deploy/check_operation.py";
-const ACCOUNT: Held = Checked(OPERATION, CLOUD);
-const DOCKER: Held = Not("needs Docker and an AWS account");
-const LAMBDA: Held = Checked(OPERATION, "needs cargo-lambda; its shell is checked");
-const PICTURE: Held = Not("a picture");
-const TUTORIALS: Held = Script("tests/tutorials/run.py");
-const AGENT_TUTORIAL: Held =
+const ACCOUNT: Proof = Checked(OPERATION, CLOUD);
+const DOCKER: Proof = Not("needs Docker and an AWS account");
+const LAMBDA: Proof = Checked(OPERATION, "needs cargo-lambda; its shell is checked");
+const PICTURE: Proof = Not("a picture");
+const TUTORIALS: Proof = Script("tests/tutorials/run.py");
+const AGENT_TUTORIAL: Proof =
     Test("tutorial::the_tutorial_of_the_first_real_agent_works_as_it_is_written");
 
 /// By page: how the first line of blocks begins, and what holds them.
-pub const TABLE: &[(&str, &[(&str, Held)])] = &[
+pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
     (
         "README.md",
         &[
@@ -146,7 +146,7 @@ pub const TABLE: &[(&str, &[(&str, Held)])] = &[
             (
                 "mkdir -p ~/.local/share/bash-completion",
                 Test(
-                    "documents::command_line::completions_and_manual_pages_are_where_shells_and_man_look",
+                    "documents::command_line::completions_and_manual_pages_are_where_shells_and_man_find_them",
                 ),
             ),
             (

@@ -236,7 +236,7 @@ async fn once(scene: &Scene<'_>, step: Step, by: &Cloud) {
             let (store, compute) = (by.store().unwrap(), by.compute().unwrap());
             let due = world.store.own_definitions(org).await.unwrap();
             for family in due.iter().filter(|family| family.due_at <= now.epoch_ms()) {
-                drop(definitions::look_after(&store, &compute, family, now).await);
+                drop(definitions::check(&store, &compute, family, now).await);
             }
         }
         Step::DeleteOrganization => {

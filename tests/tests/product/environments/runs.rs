@@ -323,8 +323,8 @@ async fn a_work_order_keeps_an_environment_that_is_deleted_and_sees_one_that_is_
         client.finished_run(&started.body["data"]).await
     };
     assert_eq!(delete(client, "/v1/environments/e").await.status, 204);
-    let kept = again(None).await;
-    assert_eq!(kept["error"]["code"], "WORKSPACE_FAILED", "{kept:#}");
+    let stored = again(None).await;
+    assert_eq!(stored["error"]["code"], "WORKSPACE_FAILED", "{stored:#}");
     make(client, &json!({ "name": "e" })).await;
     let replaced = again(Some("new")).await;
     assert_eq!(replaced["status"], "succeeded", "{replaced:#}");

@@ -279,6 +279,6 @@ async fn the_workspace_of_a_run_with_services_is_refused_with_the_reason() {
     let (_, dir) = ended(&service, &environment, MAKEFILE).await;
     refused(
         &verify(&service, &dir, json!({})).await,
-        &["services", "not kept"],
+        &["services", "not archived"],
     );
 }

@@ -2,7 +2,7 @@
 //! whole holds and a half: a hold fits as long as fewer holds are open than the limit has.
 
 use awo_domain::budget::OnLimit;
-use awo_domain::queue::{Waiting, fair_order};
+use awo_domain::queue::{WaitingEntry, fair_order};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Timestamp, WorkOrderId};
 
@@ -110,13 +110,13 @@ impl Model {
             .into_iter()
             .filter(|i| self.waits_for_budget(*i))
             .collect();
-        let entry = |i: &usize| Waiting {
+        let entry = |i: &usize| WaitingEntry {
             waits_for_budget: true,
             work_order_id: WorkOrderId::new(Timestamp::from_epoch_ms(1), *i as u128),
             tenant: tenant_name(self.orders[*i].tenant).unwrap_or_default(),
             enqueued_at: Timestamp::from_epoch_ms(self.orders[*i].enqueued),
         };
-        let entries: Vec<Waiting> = waits.iter().map(entry).collect();
+        let entries: Vec<WaitingEntry> = waits.iter().map(entry).collect();
         let last = self.last_served.map(|t| tenant_name(t).unwrap_or_default());
         let order = fair_order(&entries, last.as_deref()).into_iter();
         let order = order.filter_map(|next| entries.iter().position(|of| of == next));

@@ -44,14 +44,17 @@ impl System {
                 };
                 [200, 401].contains(&functions.claim(nonce, TOKEN).await.status)
             }
-            Move::Report { order, .. } => self.says(order, functions, "report", &self.said).await,
+            Move::Report { order, .. } => {
+                self.control(order, functions, "report", &self.report_body)
+                    .await
+            }
             Move::Finish {
                 order,
                 success,
                 dead,
             } => {
                 let last = finish(success, dead);
-                self.says(order, functions, "finish", &last).await
+                self.control(order, functions, "finish", &last).await
             }
             Move::TaskDies { .. } => true,
             Move::TaskEvent { order } => self.task_event(order, functions).await,
@@ -120,7 +123,7 @@ impl System {
         [200, 404].contains(&reply.status)
     }
 
-    async fn says(&self, order: usize, functions: &Functions, what: &str, body: &Value) -> bool {
+    async fn control(&self, order: usize, functions: &Functions, what: &str, body: &Value) -> bool {
         let run = self.newest(order).await.run_id;
         let reply = functions
             .control(&self.org.id, run.as_str(), what, TOKEN, body)
@@ -134,14 +137,14 @@ impl System {
             return true;
         };
         let started_by = format!("{}/{run}", self.org.id);
-        let told = functions.task_stopped(&task, &started_by).await;
+        let handled = functions.task_stopped(&task, &started_by).await;
         // An event of a task that lives comes again, for as long as it does.
         let state = self.world.compute.describe_task(&task).await;
-        told.is_ok() || state.expect("a description") == TaskState::Alive
+        handled.is_ok() || state.expect("a description") == TaskState::Alive
     }
 
     /// Events as a runner sends them, or as a network brings them: the same however often.
-    pub(super) async fn say(&mut self, step: &Step) {
+    pub(super) async fn prepare_report(&mut self, step: &Step) {
         let Move::Report { order, events } = step.what else {
             return;
         };
@@ -152,15 +155,15 @@ impl System {
             .lease(&self.org.id, &run)
             .await
             .expect("an answer");
-        let said = lease.map_or(0, |lease| lease.reported);
+        let last = lease.map_or(0, |lease| lease.reported);
         let numbers: Vec<u64> = match events {
-            Events::Next(more) => (said + 1..=said + more).collect(),
-            Events::Again => (1..=said).collect(),
-            Events::AfterAGap => vec![said + 2],
-            Events::Backwards => vec![said + 2, said + 1],
+            Events::Next(more) => (last + 1..=last + more).collect(),
+            Events::Again => (1..=last).collect(),
+            Events::AfterAGap => vec![last + 2],
+            Events::Backwards => vec![last + 2, last + 1],
         };
         let known = numbers.into_iter().filter(|number| *number <= SCRIPT);
-        self.said = json!({ "events": known.map(event).collect::<Vec<_>>() });
+        self.report_body = json!({ "events": known.map(event).collect::<Vec<_>>() });
     }
 }
 

@@ -1,6 +1,6 @@
 //! The small model: the expected state of every work order, in a few lines per step.
 
-use awo_domain::queue::{Waiting, fair_order};
+use awo_domain::queue::{WaitingEntry, fair_order};
 use awo_domain::run::RunStatus;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Timestamp, WorkOrderId};
@@ -76,7 +76,7 @@ impl RunModel {
         self.settled = settled;
     }
 
-    /// The task is told to stop.
+    /// The task is asked to stop.
     fn stop(&mut self) {
         if self.task == Task::Alive {
             self.task = Task::Dead;
@@ -148,7 +148,7 @@ impl Model {
     /// The order whose turn it is; `with` takes part, whether it waits already or not.
     fn first(&self, with: Option<usize>) -> Option<usize> {
         let late = with.filter(|i| !self.queue.contains(i));
-        let entries: Vec<(usize, Waiting)> = self
+        let entries: Vec<(usize, WaitingEntry)> = self
             .queue
             .iter()
             .filter(|i| with == Some(**i) || !self.waits_for_budget(**i))
@@ -160,7 +160,7 @@ impl Model {
                 } else {
                     order.enqueued
                 };
-                let waiting = Waiting {
+                let waiting = WaitingEntry {
                     waits_for_budget: false,
                     work_order_id: WorkOrderId::new(Timestamp::from_epoch_ms(1), *i as u128),
                     tenant: tenant_name(order.tenant).unwrap_or_default(),
@@ -169,7 +169,7 @@ impl Model {
                 (*i, waiting)
             })
             .collect();
-        let waiting: Vec<Waiting> = entries.iter().map(|(_, w)| w.clone()).collect();
+        let waiting: Vec<WaitingEntry> = entries.iter().map(|(_, w)| w.clone()).collect();
         let last = self.last_served.map(|t| tenant_name(t).unwrap_or_default());
         let first = fair_order(&waiting, last.as_deref())
             .first()
@@ -360,7 +360,7 @@ impl Model {
         }
     }
 
-    /// Time passes, and the sweep looks after what is due; with `beats`, living runners said so
+    /// Time passes, and the sweep handles what is due; with `beats`, living runners reported
     /// right before it.
     pub fn sweep(&mut self, ms: i64, beats: bool) {
         self.clock += ms;

@@ -52,7 +52,7 @@ pub struct System {
     /// Runs whose tasks are known to have ended.
     dead: HashSet<RunId>,
     /// The report that is being made.
-    pub(super) said: Value,
+    pub(super) report_body: Value,
     pub(super) steps: u32,
 }
 
@@ -83,7 +83,7 @@ impl System {
             limits: Vec::new(),
             nonces: HashMap::new(),
             dead: HashSet::new(),
-            said: Value::Null,
+            report_body: Value::Null,
             steps: 0,
         }
     }
@@ -94,7 +94,7 @@ impl System {
         self.limits = model.budgets.iter().map(BudgetModel::limit).collect();
         RUNTIME.block_on(async {
             self.pass_time(step).await;
-            self.say(step).await;
+            self.prepare_report(step).await;
             let fired = match step.fault {
                 None => true,
                 Some((nth, fault)) => self.go_wrong(step, nth, fault).await,
@@ -246,7 +246,7 @@ impl System {
         }
     }
 
-    /// Looks at nonces before they are claimed.
+    /// Reads nonces before they are claimed.
     async fn learn(&mut self) {
         let leases = self.world.store.leases(&self.org.id, 100).await;
         for lease in leases.expect("a list").items {

@@ -34,7 +34,7 @@ async fn every_payload_is_as_the_document_says() {
         "pluginId": "built-in:tests", "level": "L1", "status": "failed", "summary": "1 of 2",
         "checks": [{ "name": "unit", "status": "failed", "message": "exit code 1" }], "durationMs": 12,
     });
-    run.tell(json!({
+    run.report(json!({
         "type": "verificationFinished", "iteration": 1, "levels": ["L1"],
         "overallStatus": "failed", "summary": "1 of 2", "results": [result],
     }))

@@ -68,10 +68,10 @@ impl Scene {
             .client
             .send("PUT", WATCHED, &put, six.to_string().into_bytes());
         assert_eq!(sent.await.status, 200);
-        tell_a_whole_run(&mut run).await;
+        report_a_whole_run(&mut run).await;
         run.free_slot().await;
         let id = |answer: &Answer, name: &str| answer.body[name].as_str().unwrap().to_owned();
-        let (webhook, delivery) = told(&service).await;
+        let (webhook, delivery) = listed_delivery(&service).await;
         Scene {
             webhook,
             delivery,
@@ -107,13 +107,13 @@ pub async fn create(client: &Client) -> Answer {
 }
 
 /// A webhook with deliveries: one was given up, one is due.
-async fn told(service: &TestService) -> (String, String) {
+async fn listed_delivery(service: &TestService) -> (String, String) {
     let body = example_body("post", "/v1/webhooks");
     let made = service.client.post("/v1/webhooks", &body).await;
     assert_eq!(made.status, 201, "{}", made.text);
     let id = made.body["webhook"]["id"].as_str().unwrap();
     let webhook = WebhookId::parse(id).unwrap();
-    // Deliveries come from runs in their own time: here the store is told of them.
+    // Deliveries come from runs in their own time: here they are put into the store.
     let seed = Seed::of(&service.service.cloud, &service.org);
     let delivery = seed.delivery(&webhook, DeliveryStatus::Abandoned).await;
     seed.delivery(&webhook, DeliveryStatus::Pending).await;
@@ -141,7 +141,7 @@ fn gzip(text: &str) -> String {
     STANDARD.encode(gzip.finish().unwrap())
 }
 
-async fn tell_a_whole_run(run: &mut DrivenRun) {
+async fn report_a_whole_run(run: &mut DrivenRun) {
     let (base, commit) = ("a".repeat(40), "c".repeat(40));
     let results = json!([{
         "pluginId": "built-in:tests", "level": "L1", "status": "passed", "summary": "1 check passed",
@@ -169,17 +169,17 @@ async fn tell_a_whole_run(run: &mut DrivenRun) {
         json!({ "type": "deliveryStarted" }),
         json!({ "type": "delivered", "branch": "awo/run", "commit": commit, "prUrl": PULL_REQUEST }),
     ] {
-        run.tell(event).await;
+        run.report(event).await;
     }
     let text = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-old\n+new\n";
     let diff = json!({
         "iteration": 2, "baseCommit": base, "commit": commit, "diff": gzip(text), "bytes": text.len(),
     });
-    let kept = run.control("diff", &diff).await;
-    assert_eq!(kept.status, 200, "{}", kept.text);
+    let stored = run.control("diff", &diff).await;
+    assert_eq!(stored.status, 200, "{}", stored.text);
     let log = json!({ "iteration": 2, "output": gzip("fixed it\n"), "bytes": 9 });
-    let kept = run.control("logs", &log).await;
-    assert_eq!(kept.status, 200, "{}", kept.text);
+    let stored = run.control("logs", &log).await;
+    assert_eq!(stored.status, 200, "{}", stored.text);
     let outcome = json!({
         "type": "succeeded", "commit": commit, "branch": "awo/run", "prUrl": PULL_REQUEST,
     });

@@ -6,7 +6,7 @@ use awo_tests::client::Answer;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::{example_file, kept};
+use super::{example_file, stored};
 
 /// Makes one answer like another that was given at another time.
 pub struct Timeless {
@@ -50,11 +50,11 @@ impl Timeless {
     }
 
     fn text(&mut self, text: &str) -> String {
-        let mut told = self
+        let mut reported = self
             .time
             .replace_all(text, "2026-11-20T08:00:00.000Z")
             .into_owned();
-        told = self.wait.replace_all(&told, "in 42 s").into_owned();
+        reported = self.wait.replace_all(&reported, "in 42 s").into_owned();
         let ids: Vec<(String, String)> = self
             .id
             .captures_iter(text)
@@ -70,15 +70,15 @@ impl Timeless {
                 .known
                 .entry(id.clone())
                 .or_insert_with(|| format!("{prefix}01kb4x0000000000000000{of_kind:04}"));
-            told = told.replace(&id, name);
+            reported = reported.replace(&id, name);
         }
-        told
+        reported
     }
 }
 
-/// What was answered, to be kept as an example.
+/// The answer, to be stored as an example.
 pub fn example(function: &str, status: u16, answer: &Answer) {
     assert_eq!(answer.status, status, "{function}: {}", answer.text);
     let body = Timeless::new().value(&answer.body);
-    kept(&example_file(function, status), &body);
+    stored(&example_file(function, status), &body);
 }

@@ -19,7 +19,7 @@ async fn a_parent_whose_children_are_purged_fails() {
             tokio::task::yield_now().await;
         }
         let stopped = json!({ "type": "stopped", "forced": true });
-        assert_eq!(running.say_last(stopped).await.status, 200);
+        assert_eq!(running.send_last(stopped).await.status, 200);
         running.free_slot().await;
     });
     let mut both: Vec<String> = children.iter().map(id).collect();

@@ -79,7 +79,7 @@ async fn what_lives_is_dead_before_it_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_meets_a_purge_wins_or_loses_whole() {
+async fn a_rival_of_a_purge_wins_or_loses_whole() {
     let service = still().await;
     for round in 0..4 {
         let mut orders = Vec::new();
@@ -123,7 +123,7 @@ async fn whoever_meets_a_purge_wins_or_loses_whole() {
         assert_eq!(
             unique.len(),
             deleted.len(),
-            "one of two purges tells of each"
+            "one of two purges reports each"
         );
         let dump = rules_hold(&service).await;
         for order in dump.work_orders() {
@@ -172,7 +172,7 @@ async fn runs_that_come_go_and_end_meanwhile_are_purged_in_the_end() {
         purged.iter().cloned().collect::<BTreeSet<_>>(),
         creating.await.unwrap()
     );
-    assert_eq!(purged.len(), 10, "each is told of once");
+    assert_eq!(purged.len(), 10, "each is reported once");
     erased(&service).await;
     assert!(rules_hold(&service).await.is_at_rest());
 }

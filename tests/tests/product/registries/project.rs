@@ -1,4 +1,4 @@
-//! A project whose environment has one registry, and an agent that looks for its credential.
+//! A project whose environment has one registry, and an agent that searches for its credential.
 
 use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
@@ -26,7 +26,7 @@ pub async fn environment(service: &TestService, kind: &str, url: &str, install: 
     secrets.set(&service.org, &name, TOKEN).await.unwrap();
 }
 
-/// Installs once more itself, and looks for the credential.
+/// Installs once more itself, and searches for the credential.
 pub fn hunter(more: &str) -> String {
     format!(
         "{{ env; cat /proc/[0-9]*/environ; cat ~/.npmrc ~/.cargo/config.toml ~/.pip/pip.conf; \

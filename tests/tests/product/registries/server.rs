@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
-/// A server that gives its files to whoever shows the credential.
+/// A server that gives its files to every client with the credential.
 pub struct Server {
     pub url: String,
     pub api: Arc<Api>,

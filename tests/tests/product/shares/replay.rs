@@ -8,7 +8,7 @@
 //! may or may not have seen a later one. Those can only have taken the turn from the dispatched
 //! one; hence it must be first among the certain ones and itself.
 
-use awo_domain::queue::{Waiting, fair_order};
+use awo_domain::queue::{WaitingEntry, fair_order};
 use awo_domain::{Timestamp, WorkOrderId};
 use awo_tests::client::Client;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 pub struct Arrival {
     /// As the queue sees it.
-    pub entry: Waiting,
+    pub entry: WaitingEntry,
     /// When its answer was there.
     pub answered_at: Timestamp,
 }
@@ -27,7 +27,7 @@ impl Arrival {
     pub fn of(order: &Value, answered_at: Timestamp) -> Arrival {
         let tenant = order["tenantContext"]["tenantId"].as_str();
         Arrival {
-            entry: Waiting {
+            entry: WaitingEntry {
                 waits_for_budget: false,
                 work_order_id: WorkOrderId::parse(order["id"].as_str().unwrap()).unwrap(),
                 enqueued_at: time(&order["createdAt"]).unwrap(),
@@ -78,10 +78,10 @@ pub async fn dispatches(client: &Client) -> Vec<Dispatch> {
 
 /// Says where the slots were given out of turn, if anywhere; else in which order. Dispatches of
 /// the same millisecond may have come in any order.
-pub fn replay(arrivals: &[Arrival], dispatches: &[Dispatch]) -> Result<Vec<Waiting>, String> {
+pub fn replay(arrivals: &[Arrival], dispatches: &[Dispatch]) -> Result<Vec<WaitingEntry>, String> {
     let mut waiting: Vec<&Arrival> = arrivals.iter().collect();
     let mut left: Vec<&Dispatch> = dispatches.iter().collect();
-    let mut served: Vec<Waiting> = Vec::new();
+    let mut served: Vec<WaitingEntry> = Vec::new();
     let mut last_at = None;
     while let Some(earliest) = left.first().map(|dispatch| dispatch.at) {
         let last = served.last().map(|entry| entry.tenant.as_str());
@@ -113,7 +113,7 @@ fn is_in_turn(
     last_at: Option<Timestamp>,
 ) -> bool {
     let certain = |arrival: &Arrival| last_at.is_some_and(|at| arrival.answered_at < at);
-    let seen: Vec<Waiting> = waiting
+    let seen: Vec<WaitingEntry> = waiting
         .iter()
         .enumerate()
         .filter(|(i, arrival)| *i == came || certain(arrival))
@@ -127,7 +127,7 @@ fn is_in_turn(
 fn a_replay_notices_a_slot_that_was_given_out_of_turn() {
     let at = Timestamp::from_epoch_ms;
     let arrival = |tenant: &str, ms| Arrival {
-        entry: Waiting {
+        entry: WaitingEntry {
             waits_for_budget: false,
             work_order_id: WorkOrderId::new(at(ms), 0),
             enqueued_at: at(ms),

@@ -225,8 +225,8 @@ async fn the_functions_are_what_the_route_table_their_code_and_their_grants_say(
         .map(|of| of.name)
         .chain([SECOND_FALLBACK])
         .collect();
-    let kept: BTreeSet<&str> = entries.iter().map(|of| of.name).collect();
-    assert_eq!(kept, known, "{HAND_KEPT} has every function and no other");
+    let stored: BTreeSet<&str> = entries.iter().map(|of| of.name).collect();
+    assert_eq!(stored, known, "{HAND_KEPT} has every function and no other");
     let functions = entries.iter().map(|entry| {
         let mut programs = programs.iter();
         let program = programs.find(|of| of.name == entry.program());

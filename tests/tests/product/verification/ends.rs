@@ -77,7 +77,7 @@ async fn a_verification_ends_by_its_time_with_what_it_has_found_until_then() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_at_once_and_a_killed_task_is_told_and_gives_its_place_back() {
+async fn two_at_once_and_a_killed_task_is_reported_and_gives_its_place_back() {
     let service = quiet_service().await;
     let plan = ("verify.yaml", AT_WORK);
     let one = workspace(&service, &service.org, &[plan]);

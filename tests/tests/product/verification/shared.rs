@@ -37,7 +37,7 @@ async fn ended(service: &TestService, script: &str) -> PathBuf {
     dir
 }
 
-fn kept(service: &TestService) -> PathBuf {
+fn stored(service: &TestService) -> PathBuf {
     let files = service.dir.path().join("logs/files").join(FILE_SYSTEM);
     files.join(service.org.as_str())
 }
@@ -46,7 +46,7 @@ fn kept(service: &TestService) -> PathBuf {
 async fn a_workspace_is_verified_on_another_disk_as_its_run_has_left_it() {
     let service = service().await;
     let dir = ended(&service, AGENT).await;
-    let mode = std::fs::metadata(kept(&service)).unwrap().permissions();
+    let mode = std::fs::metadata(stored(&service)).unwrap().permissions();
     assert_eq!(mode.mode() & 0o777, 0o700, "agents see nothing of it");
     let result = verified(&service, &dir, &json!({})).await;
     assert_eq!(result["overallStatus"], "passed", "{result:#}");
@@ -62,7 +62,7 @@ async fn a_workspace_is_verified_on_another_disk_as_its_run_has_left_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_organizations_kept_workspace_does_not_exist() {
+async fn another_organizations_archived_workspace_does_not_exist() {
     let service = service().await;
     let dir = ended(&service, "echo x > done").await;
     let (_, other) = service.another_org(1_000).await;
@@ -70,7 +70,7 @@ async fn another_organizations_kept_workspace_does_not_exist() {
     refused(&answer, "workDir");
     assert!(!dir.exists());
     let run = dir.parent().unwrap().file_name().unwrap().to_str().unwrap();
-    std::fs::remove_file(kept(&service).join(format!("{run}.tar"))).unwrap();
+    std::fs::remove_file(stored(&service).join(format!("{run}.tar"))).unwrap();
     refused(&verify(&service, &dir, &json!({})).await, "workDir");
 }
 
@@ -109,7 +109,7 @@ async fn an_organization_has_one_task_definition_of_its_own_until_a_deployment_b
         before
     );
 
-    // What a deployment does; whoever starts anew sees it.
+    // What a deployment does; a new process sees it.
     let base = compute.task_definition("awo-runner").await.unwrap();
     let fresh = Launcher::new(&service.service.cloud).unwrap();
     let deployment = Derivation {

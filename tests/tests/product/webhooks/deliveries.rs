@@ -139,12 +139,12 @@ async fn a_delivery_is_made_once_more_with_the_same_event_and_body() {
     let store = service.service.cloud.store().unwrap();
     let new = awo_domain::DeliveryId::parse(&id(&again.body)).unwrap();
     let webhook = webhook_id(&body["webhook"]);
-    let kept = store
+    let stored = store
         .delivery(&service.org, &webhook, &new)
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(kept.body, old.body);
+    assert_eq!(stored.body, old.body);
 
     let pending = redeliver(&service, &path, new.as_str(), None).await;
     fails(&pending, 409, "CONFLICT");

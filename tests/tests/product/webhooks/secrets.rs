@@ -20,7 +20,7 @@ const RIVALS: u32 = 48;
 /// How often they meet before it counts as luck that nobody gave up.
 const ROUNDS: u32 = 10;
 
-/// The webhook as whoever sends to it reads it.
+/// The webhook as a sender reads it.
 async fn stored(service: &TestService, shown: &Value) -> Webhook {
     let store = service.service.cloud.store().unwrap();
     let webhook = store.webhook(&service.org, &webhook_id(shown)).await;
@@ -59,7 +59,7 @@ async fn rotate(service: &TestService, path: &str, headers: &[(&str, &str)]) -> 
 }
 
 #[tokio::test]
-async fn a_secret_is_shown_once_and_kept_where_only_webhooks_are() {
+async fn a_secret_is_shown_once_and_stored_where_only_webhooks_are() {
     let service = quiet_service().await;
     let client = &service.client;
     let key = [JSON, ("idempotency-key", "k")];
@@ -189,21 +189,21 @@ async fn a_repeated_create_or_rotation_shows_the_same_secret_whatever_has_become
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_rivals_who_rotate_each_is_told_a_secret_that_signed_or_to_try_again() {
+async fn of_rivals_that_rotate_each_gets_a_secret_that_signed_or_429() {
     let service = quiet_service().await;
     let (created, path) = made(&service.client).await;
     let mut shown = BTreeSet::from([created["secret"].as_str().unwrap().to_owned()]);
     for _ in 0..ROUNDS {
         let rivals = (0..RIVALS).map(|_| rotate(&service, &path, &[]));
         let answers = join_all(rivals).await;
-        let (told, refused): (Vec<&Answer>, Vec<&Answer>) =
+        let (reported, refused): (Vec<&Answer>, Vec<&Answer>) =
             answers.iter().partition(|answer| answer.status == 200);
         refused
             .iter()
             .for_each(|answer| fails(answer, 409, "CONFLICT"));
         let before = shown.len();
-        shown.extend(told.iter().map(|answer| secret(answer)));
-        assert_eq!(shown.len(), before + told.len(), "each has its own");
+        shown.extend(reported.iter().map(|answer| secret(answer)));
+        assert_eq!(shown.len(), before + reported.len(), "each has its own");
         let webhook = stored(&service, &created["webhook"]).await;
         let previous = webhook.secrets.previous.unwrap().0.reveal();
         assert!(shown.contains(&webhook.secrets.current.reveal()));

@@ -11,7 +11,7 @@ pub struct ErrorCode {
     pub statuses: &'static [u16],
     /// When it comes.
     pub cause: &'static str,
-    /// What the caller can do.
+    /// The caller's next step.
     pub remedy: &'static str,
 }
 

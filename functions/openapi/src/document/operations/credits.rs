@@ -161,7 +161,7 @@ fn report(schemas: &mut Schemas) -> Operation {
         "The periods of rows; the default is `none`.",
     )
     .query("model", text(), "Only of this model.");
-    for (name, says) in [
+    for (name, description) in [
         ("tenant", "Only of this tenant."),
         ("tenantUser", "Only of this user of a tenant."),
         ("repository", "Only of this repository."),
@@ -173,7 +173,7 @@ fn report(schemas: &mut Schemas) -> Operation {
         ),
         ("outcome", "Only of runs with this outcome."),
     ] {
-        report = report.query(name, text(), says);
+        report = report.query(name, text(), description);
     }
     report
         .pages(REPORT_LIMIT)

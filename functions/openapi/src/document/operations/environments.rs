@@ -187,7 +187,7 @@ fn registry(schemas: &mut Schemas) -> Value {
     let registry = object([
         (
             "kind!",
-            described(schemas.of::<RegistryKind>(), "What packages it has."),
+            described(schemas.of::<RegistryKind>(), "Its packages."),
         ),
         (
             "url!",

@@ -79,7 +79,7 @@ fn get(schemas: &mut Schemas) -> Operation {
     .query(
         "resolve",
         default(flag(), false),
-        "Whether to fill its gaps.",
+        "Whether its gaps are filled.",
     )
     .answers(Success::with(200, "The profile.", either))
 }
@@ -102,7 +102,7 @@ fn validate(schemas: &mut Schemas) -> Operation {
         &routes::VALIDATE_PROFILE,
         "Validate a profile",
         "As it is, or as replacing it by the body would make it; nothing is changed. What is wrong \
-         with the body is told in `errors`, with status 200.",
+         with the body is listed in `errors`, with status 200.",
     )
     .optional_body(body, example())
     .answers(Success::of::<ValidationShape>(

@@ -56,7 +56,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         cancel.answers(Success::of::<RunShape>(schemas, 200, "The run, canceled.")),
         events(schemas),
         logs(schemas),
-        diff.answers(Success::of::<DiffShape>(schemas, 200, "What it changed.")),
+        diff.answers(Success::of::<DiffShape>(schemas, 200, "Its changes.")),
     ]
 }
 
@@ -116,5 +116,5 @@ fn logs(schemas: &mut Schemas) -> Operation {
         default(whole(1..=u64::from(MAX_LIMIT)), DEFAULT_LIMIT),
         "How many at most.",
     )
-    .answers(Success::of::<LogsShape>(schemas, 200, "What it wrote."))
+    .answers(Success::of::<LogsShape>(schemas, 200, "Its output."))
 }

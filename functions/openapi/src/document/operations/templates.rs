@@ -78,7 +78,7 @@ fn update(schemas: &mut Schemas) -> Operation {
     .answers(Success::of::<TemplateShape>(schemas, 200, "The template."))
 }
 
-/// What a body says of a template, by the names of the members that may be required.
+/// The members of a template's body; the given names may be required.
 fn content([name, source]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
     let description = described(text(0..=MAX_DESCRIPTION), "For people.");
     let variable = object([
@@ -117,7 +117,10 @@ fn content([name, source]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
         (source, git_source()),
         (
             "variables",
-            described(list(&variable, 0..=MAX_VARIABLES), "What fills the gaps."),
+            described(
+                list(&variable, 0..=MAX_VARIABLES),
+                "The values of the gaps.",
+            ),
         ),
         (
             "hooks",

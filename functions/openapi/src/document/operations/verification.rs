@@ -76,7 +76,7 @@ fn register(schemas: &mut Schemas) -> Operation {
         ),
         (
             "description",
-            described(text(0..=MAX_DESCRIPTION), "What it checks."),
+            described(text(0..=MAX_DESCRIPTION), "Its description."),
         ),
         (
             "level",
@@ -178,14 +178,14 @@ fn run(schemas: &mut Schemas) -> Operation {
         "Verify a workspace",
         "Runs the plugins on a workspace that a run left. It takes no slot and no credits; two at \
          once, then 429. If it takes longer than 5 s, the answer begins as 200 with white space: \
-         look at `success`.",
+         read `success`.",
     )
     .body(body, example())
     .late()
     .answers(Success::of::<VerificationResultShape>(
         schemas,
         200,
-        "What was found.",
+        "The finding.",
     ))
 }
 

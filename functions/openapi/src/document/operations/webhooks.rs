@@ -48,7 +48,7 @@ fn create(schemas: &mut Schemas) -> Operation {
     let example = json!({
         "url": "https://hooks.example.com/agent-work-orders",
         "events": ["run.completed", "run.failed"],
-        "description": "Tells the team's channel",
+        "description": "Notifies the team's channel",
     });
     let body = object(content(schemas, ["url!", "events!"]));
     Operation::of(
@@ -95,7 +95,7 @@ fn test(schemas: &mut Schemas) -> Operation {
     )
     .optional_body(object([]), json!({}))
     .late()
-    .answers(Success::of::<TestShape>(schemas, 200, "What came of it."))
+    .answers(Success::of::<TestShape>(schemas, 200, "The outcome."))
 }
 
 fn deliveries(schemas: &mut Schemas) -> Operation {
@@ -123,7 +123,7 @@ fn redeliver(schemas: &mut Schemas) -> Operation {
     .answers(Success::of::<DeliveryShape>(schemas, 200, "The new delivery."))
 }
 
-/// What a body says of a webhook, by the names of the members that may be required.
+/// The members of a webhook's body; the given names may be required.
 fn content(schemas: &mut Schemas, [url, events]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
     // Each once; but generators make a set of what is unique, which is awkward to write.
     let types = list(&schemas.of::<EventType>(), 1..=EventType::ALL.len());

@@ -94,7 +94,7 @@ fn create(schemas: &mut Schemas) -> Operation {
     let body = object([
         (
             "taskPrompt!",
-            described(text(1..=MAX_TASK_PROMPT), "What the agent is to do."),
+            described(text(1..=MAX_TASK_PROMPT), "The agent's task."),
         ),
         ("workspaceSource!", source(schemas)),
         (
@@ -280,7 +280,7 @@ fn kill(schemas: &mut Schemas) -> Operation {
         &routes::KILL_WORK_ORDER,
         "Kill a work order's agent",
         "Answers when the process tree is known to be dead. If that takes longer than 5 s, the \
-         answer begins as 200 with white space: look at `success`.",
+         answer begins as 200 with white space: read `success`.",
     )
     .optional_body(
         body,
@@ -327,5 +327,5 @@ fn purge(schemas: &mut Schemas) -> Operation {
     )
     .optional_body(body, example)
     .late()
-    .answers(Success::of::<PurgeShape>(schemas, 200, "What was deleted."))
+    .answers(Success::of::<PurgeShape>(schemas, 200, "The deleted work orders."))
 }

@@ -9,7 +9,7 @@ use awo_domain::agent::answer::tokens;
 use awo_domain::usage::ModelUsage;
 use serde_json::Value;
 
-use super::records::{AgentOutput, Attempted, call, denied, failed, text, type_of};
+use super::records::{AgentOutput, AttemptContext, call, denied, failed, text, type_of};
 use super::{Driver, Environment, Install, Start, with};
 
 /// The subtype of a result whose `--max-budget-usd` was used up.
@@ -66,7 +66,7 @@ impl Driver for ClaudeCode {
     fn read(
         &self,
         records: &mut dyn Iterator<Item = Value>,
-        attempted: Attempted<'_>,
+        attempted: AttemptContext<'_>,
     ) -> AgentOutput {
         let mut session_id = None;
         let mut result = None;
@@ -110,19 +110,19 @@ impl Driver for ClaudeCode {
 }
 
 fn failure(result: &Value) -> Option<String> {
-    let said = text(result, "/result");
+    let reported = text(result, "/result");
     match text(result, "/subtype") {
         Some("success") => {}
         Some(OVER_BUDGET) => return Some("Claude Code has used up its budget".to_owned()),
         subtype => {
-            let why = said.or_else(|| text(result, "/errors/0"));
+            let why = reported.or_else(|| text(result, "/errors/0"));
             let why = why.map_or(String::new(), |why| format!(": {why}"));
             let subtype = subtype.unwrap_or("no subtype");
             return Some(format!("Claude Code failed with {subtype}{why}"));
         }
     }
     if result.get("is_error").and_then(Value::as_bool) != Some(false) {
-        let why = said.unwrap_or("it does not say why");
+        let why = reported.unwrap_or("it does not say why");
         return Some(format!("Claude Code failed: {why}"));
     }
     let denials = result.get("permission_denials").and_then(Value::as_array);

@@ -8,10 +8,10 @@ use awo_domain::agent::answer::tokens;
 use awo_domain::usage::ModelUsage;
 use serde_json::Value;
 
-use super::records::{AgentOutput, Attempted, call, denied, failed, text, type_of};
+use super::records::{AgentOutput, AttemptContext, call, denied, failed, text, type_of};
 use super::{Driver, Environment, Install, Start, with};
 
-/// At most so many entries of a folder are looked at.
+/// Most entries of a folder that are read.
 const MAX_ENTRIES: usize = 100;
 
 /// OpenAI's Codex.
@@ -72,9 +72,9 @@ impl Driver for Codex {
     fn read(
         &self,
         records: &mut dyn Iterator<Item = Value>,
-        attempted: Attempted<'_>,
+        attempted: AttemptContext<'_>,
     ) -> AgentOutput {
-        let mut told = AgentOutput::default();
+        let mut reported = AgentOutput::default();
         let mut completed = false;
         let mut why_failed = None;
         let mut last_error = None;
@@ -82,11 +82,11 @@ impl Driver for Codex {
         for record in records {
             match type_of(&record) {
                 "thread.started" => {
-                    told.session_id = text(&record, "/thread_id").map(str::to_owned);
+                    reported.session_id = text(&record, "/thread_id").map(str::to_owned);
                 }
                 "item.completed" => match text(&record, "/item/type") {
                     Some("agent_message") => {
-                        told.summary = text(&record, "/item/text").map(str::to_owned);
+                        reported.summary = text(&record, "/item/text").map(str::to_owned);
                     }
                     item if text(&record, "/item/status") == Some("declined") => {
                         declined.push(item.unwrap_or("unnamed").to_owned());
@@ -95,7 +95,7 @@ impl Driver for Codex {
                 },
                 "turn.completed" => {
                     completed = true;
-                    told.usage = vec![usage(&record, attempted.model)];
+                    reported.usage = vec![usage(&record, attempted.model)];
                 }
                 "turn.failed" => {
                     let why = text(&record, "/error/message").unwrap_or("it does not say why");
@@ -107,12 +107,12 @@ impl Driver for Codex {
             }
         }
         if attempted.resumed {
-            told.usage.clear();
+            reported.usage.clear();
         }
-        told.failure = why_failed
+        reported.failure = why_failed
             .or_else(|| (!completed).then(|| not_completed(last_error)))
             .or_else(|| denied(declined.iter().map(String::as_str)));
-        told
+        reported
     }
 
     fn text(&self, record: &Value) -> Vec<String> {
@@ -132,7 +132,7 @@ impl Driver for Codex {
 }
 
 /// The native program behind Codex's script of that name: a killed script leaves it alive. The
-/// script itself, where the package looks otherwise.
+/// script itself, where the package has another layout.
 fn native(program: PathBuf) -> PathBuf {
     let Ok(script) = program.canonicalize() else {
         return program;

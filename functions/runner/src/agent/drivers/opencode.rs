@@ -7,10 +7,10 @@ use awo_domain::agent::answer::tokens;
 use awo_domain::usage::ModelUsage;
 use serde_json::{Value, json};
 
-use super::records::{AgentOutput, Attempted, call, denied, failed, text, type_of};
+use super::records::{AgentOutput, AttemptContext, call, denied, failed, text, type_of};
 use super::{Driver, Environment, Install, Start, with};
 
-/// What the error of a tool says that was not allowed. Any other error of a tool is for the model
+/// The error of a tool that was not allowed. Any other error of a tool is for the model
 /// to deal with.
 const DENIALS: [&str; 2] = ["rejected permission", "rule which prevents you"];
 
@@ -47,7 +47,7 @@ impl Driver for Opencode {
             "autoupdate": false,
             "share": "disabled",
             "permission": {"*": "allow"},
-            // A title is for people who look through their sessions; it would cost a call.
+            // A title is for people who browse their sessions; it would cost a call.
             "agent": {"title": {"disable": true}},
             "provider": {"anthropic": provider("anthropic"), "openai": provider("openai")},
         });
@@ -57,18 +57,18 @@ impl Driver for Opencode {
     fn read(
         &self,
         records: &mut dyn Iterator<Item = Value>,
-        attempted: Attempted<'_>,
+        attempted: AttemptContext<'_>,
     ) -> AgentOutput {
-        let mut told = AgentOutput::default();
+        let mut reported = AgentOutput::default();
         let mut refused = Vec::new();
         let mut why_failed = None;
         for record in records {
-            told.session_id = text(&record, "/sessionID")
+            reported.session_id = text(&record, "/sessionID")
                 .map(str::to_owned)
-                .or(told.session_id);
+                .or(reported.session_id);
             match type_of(&record) {
-                "text" => told.summary = text(&record, "/part/text").map(str::to_owned),
-                "step_finish" => told.usage.push(usage(&record, attempted.model)),
+                "text" => reported.summary = text(&record, "/part/text").map(str::to_owned),
+                "step_finish" => reported.usage.push(usage(&record, attempted.model)),
                 "tool_use" => {
                     let error = text(&record, "/part/state/error").unwrap_or_default();
                     if DENIALS.iter().any(|denial| error.contains(denial)) {
@@ -86,11 +86,11 @@ impl Driver for Opencode {
                 _ => {}
             }
         }
-        let no_step = told.usage.is_empty();
-        told.failure = why_failed
+        let no_step = reported.usage.is_empty();
+        reported.failure = why_failed
             .or_else(|| no_step.then(|| "opencode ended without finishing a step".to_owned()))
             .or_else(|| denied(refused.iter().map(String::as_str)));
-        told
+        reported
     }
 
     fn text(&self, record: &Value) -> Vec<String> {

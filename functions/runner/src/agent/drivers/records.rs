@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::driver;
 
-/// Most lines of output that are looked at.
+/// Most lines of output that are read.
 const MAX_LINES: usize = 100_000;
-/// Longest line that is looked at, in bytes.
+/// Longest line that is read, in bytes.
 const MAX_LINE_BYTES: usize = 1_048_576;
 /// Longest session id that is taken over, in bytes; it becomes an argument of the next iteration.
 const MAX_SESSION_ID: usize = 128;
@@ -20,8 +20,8 @@ const MAX_SESSION_ID: usize = 128;
 const MAX_NAMED_TOOLS: usize = 5;
 /// Most of a tool's call that is shown, in bytes.
 const MAX_CALL_BYTES: usize = 500;
-/// What says most about a call, in this order.
-const TELLING: [&str; 8] = [
+/// The most informative inputs of a call, in this order.
+const INFORMATIVE: [&str; 8] = [
     "command",
     "file_path",
     "filePath",
@@ -39,7 +39,7 @@ pub(crate) struct AgentOutput {
     pub(crate) summary: Option<String>,
     /// What the next iteration resumes; letters, digits, `-` and `_` alone, never first a `-`.
     pub(crate) session_id: Option<String>,
-    /// What it says that it used. Counts only where the runner has seen nothing itself.
+    /// Its reported usage. Counts only where the runner has measured nothing itself.
     pub(crate) usage: Vec<ModelUsage>,
     /// Why the attempt failed, whatever the exit code was; absent if it did not.
     pub(crate) failure: Option<String>,
@@ -47,9 +47,9 @@ pub(crate) struct AgentOutput {
     pub(crate) over_budget: bool,
 }
 
-/// What a reader knows of an attempt beside its output.
+/// The context of an attempt, for the reader of its output.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::agent) struct Attempted<'a> {
+pub(in crate::agent) struct AttemptContext<'a> {
     /// The model that it was started with, for programs that do not name it.
     pub(super) model: &'a str,
     /// Whether it continued a session.
@@ -57,7 +57,7 @@ pub(in crate::agent) struct Attempted<'a> {
 }
 
 /// Reads what a driver wrote to standard output: the beginning, and the end, of which either may
-/// be cut in the middle of a line. `model` is the one that it was started with; `resumed` says
+/// be cut in the middle of a line. `model` is the one that it was started with; `resumed` states
 /// whether it continued a session. Nothing for agents that are no drivers.
 pub(crate) fn parse(
     kind: AgentType,
@@ -68,7 +68,7 @@ pub(crate) fn parse(
 ) -> Option<AgentOutput> {
     let driver = driver(kind)?;
     let mut records = records(head).chain(records(tail));
-    let mut output = driver.read(&mut records, Attempted { model, resumed });
+    let mut output = driver.read(&mut records, AttemptContext { model, resumed });
     output.usage = reported_by_model(output.usage);
     output.session_id = output.session_id.filter(|id| is_session_id(id));
     output.summary = output.summary.map(|text| cut(&text));
@@ -79,7 +79,7 @@ pub(crate) fn parse(
 /// One line of an agent's output as text for viewers: of a driver its messages, its tool calls and
 /// their errors. It has no line end. A record without content is nothing; a line that is no record,
 /// and every line of an agent that is no driver, is shown as it is.
-pub(crate) fn said(kind: AgentType, line: &[u8]) -> Option<String> {
+pub(crate) fn viewer_text(kind: AgentType, line: &[u8]) -> Option<String> {
     let driver = driver(kind).filter(|_| line.len() <= MAX_LINE_BYTES);
     let read = |driver| Some((driver, serde_json::from_slice::<Value>(line).ok()?));
     let record = driver.and_then(read);
@@ -136,12 +136,12 @@ pub(super) fn denied<'a>(tools: impl Iterator<Item = &'a str>) -> Option<String>
 /// `[Bash] make test`.
 pub(super) fn call(tool: Option<&str>, input: Option<&Value>) -> String {
     let tool = tool.unwrap_or("tool");
-    let telling = |input: &Value| {
-        let mut names = TELLING.iter();
+    let informative = |input: &Value| {
+        let mut names = INFORMATIVE.iter();
         let found = names.find_map(|name| input.get(*name).and_then(Value::as_str));
         found.map(str::to_owned)
     };
-    let input = input.map(|input| telling(input).unwrap_or_else(|| input.to_string()));
+    let input = input.map(|input| informative(input).unwrap_or_else(|| input.to_string()));
     let input = input.unwrap_or_default();
     let cut = input.floor_char_boundary(MAX_CALL_BYTES);
     format!("[{tool}] {}", &input[..cut])

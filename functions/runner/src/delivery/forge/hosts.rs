@@ -1,4 +1,4 @@
-//! Where git hosts and the APIs of forges are, as far as the environment says.
+//! Where git hosts and the APIs of forges are, from the environment.
 
 use std::path::{Path, PathBuf};
 

@@ -121,7 +121,7 @@ fn lost(why: &str) -> Fault {
     Fault::Again(format!("there was no answer: {why}"), None)
 }
 
-/// An error with its causes: the first sentence alone says little. The URL says nothing that the
+/// An error with its causes: the first sentence alone is vague. The URL adds nothing to what the
 /// reader does not know.
 fn with_causes(why: reqwest::Error) -> String {
     let why = why.without_url();

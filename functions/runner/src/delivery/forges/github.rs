@@ -20,7 +20,7 @@ const PER_PAGE: &str = "10";
 pub(super) struct Github {
     rest: Rest,
     owner: String,
-    /// False if only an answer can tell whether there is a GitHub.
+    /// False if only an answer can show whether there is a GitHub.
     is_known: bool,
 }
 

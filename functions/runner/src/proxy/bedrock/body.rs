@@ -53,7 +53,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// The body for Bedrock; `betas` is what the header `anthropic-beta` says.
+/// The body for Bedrock; `betas` is the value of the header `anthropic-beta`.
 ///
 /// # Errors
 /// A sentence for the agent.

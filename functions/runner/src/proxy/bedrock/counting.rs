@@ -19,7 +19,7 @@ const UNREADABLE: &str = "answered without a count of tokens";
 
 /// What the limit of an answer's length depends on.
 #[derive(Debug, Default, Deserialize)]
-struct Limited {
+struct AnswerLimits {
     #[serde(default)]
     max_tokens: Option<u64>,
     #[serde(default)]
@@ -34,14 +34,14 @@ struct Thinking {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Counted {
+struct TokenCount {
     input_tokens: u64,
 }
 
 /// The request for a body in the form of an InvokeModel. That demands a limit of the answer's length,
 /// above the budget of its thinking; what is counted does not depend on it.
 pub(super) fn request(body: &[u8]) -> Vec<u8> {
-    let limited: Limited = serde_json::from_slice(body).unwrap_or_default();
+    let limited: AnswerLimits = serde_json::from_slice(body).unwrap_or_default();
     let mut body = body.to_vec();
     if limited.max_tokens.is_none()
         && let Some(end) = body.iter().rposition(|byte| *byte == b'}')
@@ -66,7 +66,7 @@ pub(super) async fn answer(headers: HeaderMap, mut answer: Response) -> Answer {
         body.extend_from_slice(&piece);
     }
     match serde_json::from_slice(&body) {
-        Ok(Counted { input_tokens }) => {
+        Ok(TokenCount { input_tokens }) => {
             let body = json!({ "input_tokens": input_tokens }).to_string();
             Answer::whole(StatusCode::OK, headers, body.into_bytes(), None)
         }

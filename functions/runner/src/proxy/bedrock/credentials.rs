@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use crate::control_client::{Backoff, CallError, ControlClient};
-use crate::proxy::answer::Unanswered;
+use crate::proxy::answer::NoAnswer;
 use crate::proxy::refusal::Refusal;
 
 /// How long before their end credentials are renewed.
@@ -58,7 +58,7 @@ impl RunCredentials {
     ///
     /// # Errors
     /// If there are none.
-    pub(super) async fn valid(&self) -> Result<SessionCredentials, Unanswered> {
+    pub(super) async fn valid(&self) -> Result<SessionCredentials, NoAnswer> {
         let mut newest = self.newest.lock().await;
         let left = newest.as_ref().map_or(Duration::ZERO, left);
         match newest.clone() {
@@ -77,7 +77,7 @@ impl RunCredentials {
     pub(super) async fn instead_of(
         &self,
         refused: &SessionCredentials,
-    ) -> Result<SessionCredentials, Unanswered> {
+    ) -> Result<SessionCredentials, NoAnswer> {
         let mut newest = self.newest.lock().await;
         // Another call may have renewed them.
         match newest.clone().filter(|known| known != refused) {
@@ -86,7 +86,7 @@ impl RunCredentials {
         }
     }
 
-    async fn issue(&self) -> Result<SessionCredentials, Unanswered> {
+    async fn issue(&self) -> Result<SessionCredentials, NoAnswer> {
         let mut backoff = Backoff::new();
         for last in (0..TRIES).rev() {
             match self.issuer.issue().await {
@@ -95,7 +95,7 @@ impl RunCredentials {
                     tracing::warn!(event = "credentials_refused", %why, "no credentials for bedrock");
                     let message = "this run gets no credentials for bedrock";
                     let refusal = Refusal::new(StatusCode::FORBIDDEN, message);
-                    return Err(Unanswered::Refused(refusal));
+                    return Err(NoAnswer::Refused(refusal));
                 }
                 Err(why) => {
                     tracing::warn!(event = "credentials_not_issued", %why, "no credentials for bedrock yet");
@@ -106,7 +106,7 @@ impl RunCredentials {
             }
         }
         let what = "bedrock could not be reached: the service issues no credentials for it now";
-        Err(Unanswered::Outage(what.to_owned()))
+        Err(NoAnswer::Outage(what.to_owned()))
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! Invariants:
 //! - credentials reach neither the agent nor a log, and no answer of AWS's about identities does;
-//! - a stream that does not come to its end is an outage, however it breaks off.
+//! - a stream that does not reach its end is an outage, however it breaks off.
 
 mod body;
 mod counting;
@@ -23,7 +23,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USE
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Client, Response};
 
-use super::answer::{Answer, Unanswered};
+use super::answer::{Answer, NoAnswer};
 use super::refusal::Refusal;
 
 pub(super) use body::translated;
@@ -133,12 +133,12 @@ impl Bedrock {
     /// Invokes a model. Credentials that have expired on the way are renewed once.
     ///
     /// # Errors
-    /// What kept it from being answered.
+    /// Why it was not answered.
     pub(super) async fn send(
         &self,
         call: &Invocation,
         headers: &HeaderMap,
-    ) -> Result<Answer, Unanswered> {
+    ) -> Result<Answer, NoAnswer> {
         let credentials = self.credentials.valid().await?;
         let answer = self.send_with(&credentials, call, headers).await?;
         if !is_expired(answer.status(), answer.headers()) {
@@ -154,7 +154,7 @@ impl Bedrock {
         credentials: &SessionCredentials,
         call: &Invocation,
         headers: &HeaderMap,
-    ) -> Result<Response, Unanswered> {
+    ) -> Result<Response, NoAnswer> {
         let url = self.url(call);
         let mut sent = HeaderMap::new();
         sent.insert(CONTENT_TYPE, JSON);
@@ -168,7 +168,7 @@ impl Bedrock {
         self.sign(credentials, &url, &mut sent, &call.body)
             .map_err(|why| {
                 let why = format!("the call cannot be signed: {why}");
-                Unanswered::Refused(Refusal::new(StatusCode::BAD_GATEWAY, why))
+                NoAnswer::Refused(Refusal::new(StatusCode::BAD_GATEWAY, why))
             })?;
         // Not signed: it is of no consequence.
         if let Some(agent) = headers.get(USER_AGENT) {
@@ -177,7 +177,7 @@ impl Bedrock {
         let request = self.http.post(url).headers(sent).body(call.body.clone());
         request.send().await.map_err(|why| {
             let why = why.without_url();
-            Unanswered::Outage(format!("bedrock could not be reached: {why}"))
+            NoAnswer::Outage(format!("bedrock could not be reached: {why}"))
         })
     }
 

@@ -34,14 +34,14 @@ pub(super) fn read(text: &str) -> Result<Findings, String> {
                 if open.is_empty() {
                     // A suite that could not be set up.
                     let name = "outside of any test".to_owned();
-                    let message = said(&element, kind);
+                    let message = message_of(&element, kind);
                     findings.add(Finding {
                         name,
                         status,
                         message,
                     })?;
                 } else if let Some(case) = open.last_mut() {
-                    judge(&mut case.finding, status, &said(&element, kind));
+                    judge(&mut case.finding, status, &message_of(&element, kind));
                     verdict = Some(xml.depth());
                 }
             }
@@ -97,23 +97,23 @@ fn verdict_of(element: &Element<'_>) -> Option<(Status, &'static str)> {
 }
 
 /// `error: ValueError: 5 is too large`, and a new line for what follows.
-fn said(element: &Element<'_>, kind: &str) -> String {
+fn message_of(element: &Element<'_>, kind: &str) -> String {
     let (of_type, message) = (attribute(element, "type"), attribute(element, "message"));
     let parts = [kind.to_owned(), of_type, message];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let mut said = String::new();
-    append(&mut said, &parts.join(": "));
-    append(&mut said, "\n");
-    said
+    let mut reported = String::new();
+    append(&mut reported, &parts.join(": "));
+    append(&mut reported, "\n");
+    reported
 }
 
-/// The worst that is said of a test counts.
-fn judge(finding: &mut Finding, status: Status, said: &str) {
+/// The worst result of a test counts.
+fn judge(finding: &mut Finding, status: Status, reported: &str) {
     finding.status = match (finding.status, status) {
         (Status::Failed, _) | (_, Status::Failed) => Status::Failed,
         _ => Status::Skipped,
     };
-    append(&mut finding.message, said);
+    append(&mut finding.message, reported);
 }
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_errors_and_skipped_tests_are_told_apart_from_passed_ones() {
+    fn failures_errors_and_skipped_tests_are_distinguished_from_passed_ones() {
         let text = "<testsuites><testsuite>\
             <testcase classname='m.C' name='ok'/><testcase name='flaky'><flakyFailure/></testcase>\
             <testcase classname='m.C' name='bad'><error type='E' message='boom'/></testcase>\
@@ -181,8 +181,8 @@ mod tests {
             (&deep, "deep"),
             (&many, "more than 100000 tests"),
         ] {
-            let said = read(text).unwrap_err();
-            assert!(said.contains(why), "{said}");
+            let reported = read(text).unwrap_err();
+            assert!(reported.contains(why), "{reported}");
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct Finding {
     pub(super) message: String,
 }
 
-/// All that a report says: the first of each kind by name, and how many there are.
+/// The content of a report: the first of each kind by name, and how many there are.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Findings {
     named: Vec<Finding>,
@@ -127,7 +127,7 @@ impl Findings {
     }
 
     /// The checks of a command's findings, at most `most`, those that do not pass first; one more
-    /// says how many failed beside them.
+    /// states how many failed beside them.
     pub(super) fn checks(mut self, command: &str, most: usize) -> Vec<Check> {
         self.named
             .sort_by_key(|finding| std::cmp::Reverse(finding.status));
@@ -152,7 +152,7 @@ impl Findings {
     }
 }
 
-/// The end of a name says more about a test than its beginning.
+/// The end of a name distinguishes a test better than its beginning.
 fn short(name: &str) -> String {
     let name = printable(name).replace(['\n', '\t'], " ");
     let name = name.trim();
@@ -168,8 +168,8 @@ fn message(text: &str) -> String {
     last_bytes(printable(text).trim(), MAX_MESSAGE_BYTES)
 }
 
-/// Adds to a text that stays short, its beginning kept: what a report says again and again is not
-/// kept again and again.
+/// Adds to a text that stays short, its beginning retained: what a report repeats is not
+/// stored repeatedly.
 fn append(text: &mut String, more: &str) {
     let room = MAX_MESSAGE_BYTES.saturating_sub(text.len());
     let mut end = more.len().min(room);

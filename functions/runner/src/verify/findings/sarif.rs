@@ -213,7 +213,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Findings, String> {
         let driver = run.tool.driver;
         if !run.invocations.0.iter().all(|one| one.execution_successful) {
             let name = format!("{} did not succeed", driver.name);
-            let message = "the report says so itself".to_owned();
+            let message = "the report itself states it".to_owned();
             findings.add(Finding {
                 name,
                 status: Status::Failed,

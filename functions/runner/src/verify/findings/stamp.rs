@@ -42,7 +42,7 @@ impl Stamp {
     }
 }
 
-/// A change that the clock says is yet to come is recent, too.
+/// A change in the future of the clock is recent, too.
 fn is_recent(meta: &Metadata) -> bool {
     let seconds = u64::try_from(meta.ctime()).unwrap_or(0);
     let nanos = u64::try_from(meta.ctime_nsec()).unwrap_or(0);

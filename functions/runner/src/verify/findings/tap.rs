@@ -93,13 +93,15 @@ impl State {
     fn test(&mut self, ok: bool, rest: &str) -> Result<(), String> {
         self.flush()?;
         self.seen += 1;
-        let (said, directive) = split_directive(rest);
-        let said = said.trim().trim_start_matches(|c: char| c.is_ascii_digit());
-        let said = said.trim_start().trim_start_matches("- ").trim();
-        let name = if said.is_empty() {
+        let (reported, directive) = split_directive(rest);
+        let reported = reported
+            .trim()
+            .trim_start_matches(|c: char| c.is_ascii_digit());
+        let reported = reported.trim_start().trim_start_matches("- ").trim();
+        let name = if reported.is_empty() {
             format!("test {}", self.seen)
         } else {
-            said.to_owned()
+            reported.to_owned()
         };
         let word = directive.get(..4).unwrap_or_default();
         let status = if word.eq_ignore_ascii_case("skip") {
@@ -138,8 +140,10 @@ impl State {
 
 /// The name of a subtest that failed; none if it was to be passed over.
 fn failed_name(rest: &str) -> Option<String> {
-    let (said, directive) = split_directive(rest);
-    let name = said.trim().trim_start_matches(|c: char| c.is_ascii_digit());
+    let (reported, directive) = split_directive(rest);
+    let name = reported
+        .trim()
+        .trim_start_matches(|c: char| c.is_ascii_digit());
     let name = name.trim_start().trim_start_matches("- ").trim();
     (directive.is_empty() && !name.is_empty()).then(|| name.to_owned())
 }

@@ -8,7 +8,7 @@ use quick_xml::{Reader, XmlVersion};
 
 /// Most elements that are open at once.
 const MAX_DEPTH: usize = 64;
-/// Most attributes of an element that are looked at.
+/// Most attributes of an element that are read.
 const MAX_ATTRIBUTES: usize = 64;
 
 /// What comes next.
@@ -101,7 +101,7 @@ impl Element<'_> {
 /// An attribute of an element; empty if it has none of that name.
 pub(in crate::verify) fn attribute(element: &Element<'_>, name: &str) -> String {
     let mut attributes = element.0.attributes();
-    // Looking for doubles takes time by the square of their number.
+    // The search for doubles takes time by the square of their number.
     let attributes = attributes.with_checks(false).take(MAX_ATTRIBUTES).flatten();
     let found = { attributes }.find(|attribute| attribute.key.as_ref() == name);
     found.map_or(String::new(), |found| {

@@ -1,4 +1,4 @@
-//! Rows are exact: what they say in credits is what the ledger says.
+//! Rows are exact: their credits are the ledger's.
 
 use proptest::prelude::*;
 
@@ -134,10 +134,10 @@ proptest! {
     fn rows_of_a_record_are_what_it_charged_or_gave_back_and_each_cost_is_price_times_quantity(
         models in proptest::collection::vec((0i64..9_000, 0i64..9_000, 0i64..9_000, 0i64..2_000_000_000), 0..5),
         compute in (0i64..4_000, 0i64..50_000_000),
-        kept in 0i64..=1_000,
+        thousandths in 0i64..=1_000,
         is_refund in any::<bool>(),
     ) {
-        let share = |micro: i64| micro / 1_000 * kept;
+        let share = |micro: i64| micro / 1_000 * thousandths;
         let mut parts: Vec<Part> = Vec::new();
         for (at, (fresh, cached, output, micro)) in models.iter().enumerate() {
             parts.push(part(&format!("m{at}"), if is_refund { Measures { refunds_micro: share(*micro), ..Measures::default() } } else { Measures {

@@ -60,8 +60,8 @@ impl Key {
         Key::new(ItemKind::WebhookCount, format!("{org}#webhooks"), "count")
     }
 
-    /// A first answer that shows a webhook's secret: beside the webhooks, so that nobody can read
-    /// it who may not read those.
+    /// A first answer that shows a webhook's secret: beside the webhooks, so that only roles that may read
+    /// those can read it.
     pub fn webhook_answer(org: &OrgId, hash: &str) -> Key {
         Key::new(
             ItemKind::SecretResponse,

@@ -1,6 +1,6 @@
 //! Alerts of budgets and of the balance. What an organization was alerted of stands on the counter
 //! and on the balance, and changes in the transaction that puts the event into the outbox: each
-//! percentage of a period and each fall of the balance makes one event, whoever finds it.
+//! percentage of a period and each fall of the balance makes one event.
 
 use awo_domain::budget::{BudgetThresholdData, CreditsLowData, Standing};
 use awo_domain::money::MicroCredits;

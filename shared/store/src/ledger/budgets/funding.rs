@@ -23,7 +23,7 @@ use crate::runs::lifecycle::dispatch::{EntryItem, QueueState};
 pub struct WantedHold {
     /// How much, in micro-credits.
     pub amount_micro: i64,
-    /// What the run's cost is attributed to.
+    /// The dimensions of the run's cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
 }

@@ -13,7 +13,7 @@ use crate::engine::idempotency::{IdempotentRequest, NewResponse, RequestOutcome,
 use crate::engine::key::{Key, budget_counters};
 use crate::engine::list::Slice;
 use crate::engine::table::read;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::engine::tries::Tries;
 
 /// Of a budget's counters, those that are read: of the present period, and of a later one by
@@ -43,7 +43,7 @@ pub struct NewBudget {
 }
 
 /// Makes the body of the response to store for replays.
-type Rendered<'a> = &'a (dyn Fn(&BudgetStanding) -> Result<String, Error> + Sync);
+type ResponseRenderer<'a> = &'a (dyn Fn(&BudgetStanding) -> Result<String, Error> + Sync);
 
 impl Store {
     /// The budgets of an organization, newest first, with what counts in their present periods.
@@ -153,7 +153,7 @@ impl Store {
         &self,
         org: &OrgId,
         new: &NewBudget,
-        idempotent: Option<(&IdempotentRequest, Rendered<'_>)>,
+        idempotent: Option<(&IdempotentRequest, ResponseRenderer<'_>)>,
     ) -> Result<RequestOutcome<BudgetStanding>, Error> {
         let mut tries = Tries::new("create budget: credits were reserved and settled all the time");
         loop {
@@ -187,8 +187,8 @@ impl Store {
                 .commit(self)
                 .await?;
             let refusals = match committed {
-                Committed::Yes => return Ok(RequestOutcome::New(created)),
-                Committed::No(refusals) => refusals,
+                CommitOutcome::Yes => return Ok(RequestOutcome::New(created)),
+                CommitOutcome::No(refusals) => refusals,
             };
             if let Some(first) = replay(response.as_ref(), &refusals)? {
                 return Ok(RequestOutcome::Replayed(first));

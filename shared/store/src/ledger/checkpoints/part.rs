@@ -18,7 +18,7 @@ pub(super) struct Hold {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Settled {
+pub(super) struct SettledHold {
     pub(super) sk: String,
 }
 

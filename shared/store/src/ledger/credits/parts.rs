@@ -1,4 +1,4 @@
-//! What deductions are for.
+//! The purposes of deductions.
 
 use awo_domain::ledger::CostParts;
 use awo_domain::money::MicroCredits;

@@ -20,7 +20,7 @@ use crate::ledger::credits::LedgerEntry;
 /// The purchases of a month.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Purchased {
+pub(super) struct MonthPurchases {
     #[serde(rename = "sk")]
     pub month: Month,
     pub amount_micro: i64,
@@ -82,7 +82,7 @@ impl Store {
         org: &OrgId,
         list: List,
         month: &Month,
-    ) -> Result<Vec<awo_domain::statement::Booked>, Error> {
+    ) -> Result<Vec<awo_domain::statement::BookedEntry>, Error> {
         let prefix = list.prefix(month);
         let last = TransactionId::new(month.end(), u128::MAX);
         let slice = Slice::of_partition(listed_entries(org))
@@ -97,7 +97,7 @@ impl Store {
         &self,
         org: &OrgId,
         (first, last): (&Month, &Month),
-    ) -> Result<Vec<Purchased>, Error> {
+    ) -> Result<Vec<MonthPurchases>, Error> {
         let slice = Slice::of_partition(purchased(org));
         let mut all = Vec::new();
         let slice = slice.between(first.to_string(), last.to_string());

@@ -115,7 +115,7 @@ impl Store {
         Ok((entries, records.into_values().collect()))
     }
 
-    /// What entries come to since a moment.
+    /// The sum of entries since a moment.
     async fn booked_since(&self, org: &OrgId, since: Timestamp) -> Result<i64, Error> {
         let low = TransactionId::new(since, 0);
         let high = TransactionId::new(Timestamp::from_epoch_ms(i64::MAX), u128::MAX);

@@ -1,5 +1,5 @@
 //! Statements of months that need not be closed yet, from sums. All that they need is read in parallel
-//! and used if it is of one moment, as a report's is, and if it comes to the balance: a statement then
+//! and used if it is of one moment, as a report's is, and if it agrees with the balance: a statement then
 //! agrees with the ledger to the micro-credit. Otherwise it is read again in sequence.
 
 use std::collections::BTreeMap;
@@ -8,12 +8,12 @@ use awo_domain::cost::record::CostRecord;
 use awo_domain::cost::report::Dimension;
 use awo_domain::cost::sums::{Cell, LabelValues, SumsOf};
 use awo_domain::money::MicroCredits;
-use awo_domain::statement::{Booked, Draft, MAX_LISTED, Month, Statement};
+use awo_domain::statement::{BookedEntry, Draft, MAX_LISTED, Month, Statement};
 use awo_domain::{Error, OrgId, Timestamp, TransactionId};
 use futures::future::try_join_all;
 
 use super::StatementItem;
-use super::listed::{List, Purchased};
+use super::listed::{List, MonthPurchases};
 use crate::Store;
 use crate::costs::{Head, SumsItem};
 use crate::engine::key::{cost_sums, new_costs, statements};
@@ -34,16 +34,16 @@ struct Newest {
     records: Page<CostRecord>,
 }
 
-/// What is in sums, and the rest.
-struct Summed {
+/// The stored sums, and the rest.
+struct StoredSums {
     label: Option<String>,
     balance: BalanceItem,
     everything: Vec<SumsItem>,
     tenants: Vec<SumsItem>,
     labelled: Vec<SumsItem>,
-    purchased: Vec<Purchased>,
+    purchased: Vec<MonthPurchases>,
     /// Of each month, its purchases and its corrections.
-    lists: Vec<[Vec<Booked>; 2]>,
+    lists: Vec<[Vec<BookedEntry>; 2]>,
     /// The last that are closed.
     closed: Vec<Statement>,
     /// The month of the first entry.
@@ -55,7 +55,7 @@ struct Reading<'a> {
     first: &'a Month,
     last: &'a Month,
     newest: Newest,
-    summed: Summed,
+    summed: StoredSums,
 }
 
 /// The months from the first to the last.
@@ -265,7 +265,7 @@ impl Store {
         ))
     }
 
-    /// Logs it if sums do not come to what a month is closed by.
+    /// Logs it if sums differ from the statement that closes a month.
     pub(super) async fn compare_with_sums(
         &self,
         org: &OrgId,
@@ -322,7 +322,7 @@ impl Store {
         &self,
         org: &OrgId,
         (first, last): (&Month, &Month),
-    ) -> Result<Summed, Error> {
+    ) -> Result<StoredSums, Error> {
         let before = first.previous();
         let earliest = before.previous();
         let tenants = SumsOf::Dimension(Dimension::Tenant);
@@ -331,7 +331,7 @@ impl Store {
                 self.listed(org, List::Purchases, &month),
                 self.listed(org, List::Corrections, &month)
             );
-            listed.map(<[Vec<Booked>; 2]>::from)
+            listed.map(<[Vec<BookedEntry>; 2]>::from)
         });
         let (policy, balance, everything, tenants, labelled, purchased, lists, closed, begin) = tokio::try_join!(
             self.cost_policy(org),
@@ -344,7 +344,7 @@ impl Store {
             self.last_closed_of(org, (&earliest, last)),
             self.first_month(org),
         )?;
-        Ok(Summed {
+        Ok(StoredSums {
             label: policy.first_label(),
             balance,
             everything,
@@ -389,5 +389,5 @@ impl Store {
 }
 
 fn log_difference(org: &OrgId, month: &Month) {
-    tracing::error!(event = "statement_differs", %org, %month, "sums of costs do not come to what the ledger says of a month");
+    tracing::error!(event = "statement_differs", %org, %month, "sums of costs differ from the ledger's entries of a month");
 }

@@ -23,10 +23,10 @@ pub(super) type Window = (String, i64);
 const MOST: usize = 1_000;
 
 /// The credential after an update, or for one of its requests: the count is this request's number.
-type Counted = Result<Credential, Error>;
+type CountOutcome = Result<Credential, Error>;
 
 /// A request that waits for its number.
-type Request = oneshot::Sender<Counted>;
+type Request = oneshot::Sender<CountOutcome>;
 
 type Requests = HashMap<Window, UnboundedSender<Request>>;
 
@@ -39,10 +39,10 @@ impl SharedCounts {
     ///
     /// # Errors
     /// What the update failed with, for each request that it would have counted.
-    pub(super) async fn count<F, U>(&self, window: Window, update: F) -> Counted
+    pub(super) async fn count<F, U>(&self, window: Window, update: F) -> CountOutcome
     where
         F: Fn(u32) -> U + Send + Sync + 'static,
-        U: Future<Output = Counted> + Send + 'static,
+        U: Future<Output = CountOutcome> + Send + 'static,
     {
         let (request, counted) = oneshot::channel();
         self.join(window, request, update);
@@ -53,7 +53,7 @@ impl SharedCounts {
     fn join<F, U>(&self, window: Window, request: Request, update: F)
     where
         F: Fn(u32) -> U + Send + Sync + 'static,
-        U: Future<Output = Counted> + Send + 'static,
+        U: Future<Output = CountOutcome> + Send + 'static,
     {
         let mut requests = self.lock();
         let joined = match requests.get(&window) {
@@ -78,7 +78,7 @@ impl SharedCounts {
         update: F,
     ) where
         F: Fn(u32) -> U,
-        U: Future<Output = Counted>,
+        U: Future<Output = CountOutcome>,
     {
         loop {
             // Requests that have arrived, but had no turn yet, join the update.
@@ -95,7 +95,7 @@ impl SharedCounts {
         }
     }
 
-    /// The requests that the next update counts; none if nobody waits. Under the lock, so that no
+    /// The requests that the next update counts; none if none waits. Under the lock, so that no
     /// request joins a window that is about to be removed.
     fn next(
         &self,
@@ -123,7 +123,7 @@ impl SharedCounts {
     }
 }
 
-fn answer(together: Vec<Request>, added: u32, counted: &Counted) {
+fn answer(together: Vec<Request>, added: u32, counted: &CountOutcome) {
     let mut later = added;
     for request in together {
         later -= 1;
@@ -177,8 +177,8 @@ mod tests {
             self.added.lock().unwrap().clone()
         }
 
-        /// A request; `fails` says of an update by its number whether it does.
-        fn request_or(&self, fails: fn(usize) -> bool) -> JoinHandle<Counted> {
+        /// A request; `fails` decides by an update's number whether it fails.
+        fn request_or(&self, fails: fn(usize) -> bool) -> JoinHandle<CountOutcome> {
             let (counts, permits, added) = (
                 self.counts.clone(),
                 Arc::clone(&self.permits),
@@ -205,7 +205,7 @@ mod tests {
             })
         }
 
-        fn request(&self) -> JoinHandle<Counted> {
+        fn request(&self) -> JoinHandle<CountOutcome> {
             self.request_or(|_| false)
         }
 
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    async fn numbers(requests: Vec<JoinHandle<Counted>>) -> Vec<u32> {
+    async fn numbers(requests: Vec<JoinHandle<CountOutcome>>) -> Vec<u32> {
         let counted = tokio::time::timeout(LIMIT, join_all(requests)).await;
         let counted = counted.unwrap().into_iter();
         counted
@@ -284,7 +284,7 @@ mod tests {
         settled().await;
         gone.abort();
         first.abort();
-        // Nobody waits for the first update, so it ends; the next one begins without a permit.
+        // No request waits for the first update, so it ends; the next one begins without a permit.
         table.begun(2).await;
         second.abort();
         settled().await;

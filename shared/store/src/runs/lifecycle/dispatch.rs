@@ -3,7 +3,7 @@
 
 use awo_domain::environment::{ContainersId, Size};
 use awo_domain::event::Lifecycle;
-use awo_domain::queue::{MAX_QUEUE_SIZE, Waiting};
+use awo_domain::queue::{MAX_QUEUE_SIZE, WaitingEntry};
 use awo_domain::run::{Phase, RunEvent, RunStatus};
 use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
@@ -15,7 +15,7 @@ use crate::engine::change::Change;
 use crate::engine::item::runs_with;
 use crate::engine::key::{Key, queue};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::ledger::budgets::WantedHold;
 use crate::queue::tally::{QueueLimits, Tally, WAKE_UP_MS};
 use crate::runs::CREATED_SEQUENCE;
@@ -62,8 +62,8 @@ pub struct EntryItem {
 impl EntryItem {
     /// The entry as the fair order sees it.
     #[must_use]
-    pub fn waiting(&self) -> Waiting {
-        Waiting {
+    pub fn waiting(&self) -> WaitingEntry {
+        WaitingEntry {
             work_order_id: self.work_order_id.clone(),
             enqueued_at: self.enqueued_at,
             tenant: self
@@ -131,7 +131,7 @@ impl Taking {
     }
 }
 
-/// What came of a dispatch.
+/// The outcome of a dispatch.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DispatchOutcome {
     /// The run has the slot.
@@ -218,8 +218,8 @@ impl Store {
             .commit(self)
             .await?;
         match committed {
-            Committed::Yes => Ok(DispatchOutcome::Yes),
-            Committed::No(refusals) => {
+            CommitOutcome::Yes => Ok(DispatchOutcome::Yes),
+            CommitOutcome::No(refusals) => {
                 tracing::info!(event = "dispatch_lost", run = %entry.run_id, refused = ?refusals.iter().map(|r| r.kind).collect::<Vec<_>>(), "a rival dispatched first");
                 Ok(DispatchOutcome::Lost)
             }
@@ -235,7 +235,7 @@ impl Store {
         let later = Change::new()
             .set("dueAt", now.plus_ms(WAKE_UP_MS).epoch_ms())
             .compare("waiting", ">", 0);
-        if let crate::engine::table::Updated::Refused(_) = self.update(&key, later).await? {
+        if let crate::engine::table::UpdateOutcome::Refused(_) = self.update(&key, later).await? {
             let quiet = Change::new().remove("dueAt").compare("waiting", "<=", 0);
             self.update(&key, quiet).await?;
         }

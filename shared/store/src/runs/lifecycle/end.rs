@@ -37,13 +37,13 @@ pub struct Ending {
     pub branch: Option<String>,
     /// Where the pull request is.
     pub pr_url: Option<PullRequestUrl>,
-    /// What it used in all.
+    /// Its total usage.
     pub usage: Vec<PricedUsage>,
-    /// What it is to be charged.
+    /// Its charge.
     pub charge: Charge,
 }
 
-/// Who ends a run: the condition on its lease.
+/// The cause of a run's end: the condition on its lease.
 pub(crate) enum Ender<'a> {
     /// The runner, by its token and the lease as it was read.
     Runner {
@@ -53,7 +53,7 @@ pub(crate) enum Ender<'a> {
         /// True if it reports that nothing of the run is alive.
         nothing_alive: bool,
     },
-    /// The service, whoever holds the lease; because of a deadline, only while that is the lease's.
+    /// The service, for any lease; because of a deadline, only while that is the lease's.
     Service { due_at: Option<i64> },
     /// A client; where `unclaimed`, only while no runner has come.
     Client {
@@ -185,7 +185,7 @@ impl End<'_> {
         }
     }
 
-    /// Says what came of the run, once that is written.
+    /// Logs the outcome of the run, once it is written.
     pub fn log(&self) -> Result<(), Error> {
         let status = after_run(self.run.status, self.ending.end.event())?;
         if !(self.leased && self.ending.end.is_settled_later()) {
@@ -326,7 +326,7 @@ impl Ender<'_> {
             .when_missing("closedAt");
         match self {
             Ender::Service { due_at: None } => change,
-            // Whoever has moved it has seen a runner.
+            // Only a report of the runner changes it.
             Ender::Service {
                 due_at: Some(due_at),
             } => change.when("dueAt", due_at),

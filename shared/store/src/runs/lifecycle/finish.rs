@@ -10,7 +10,7 @@ use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::Key;
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::engine::tries::Tries;
 use crate::runs::Run;
 use crate::runs::lifecycle::end::{End, Ender, Ending};
@@ -42,20 +42,20 @@ pub enum Finish {
 /// What becomes of a run, from how it stands.
 pub type Finishing<'a> = dyn Fn(&Stands<'_>) -> Result<Finish, Error> + Sync + 'a;
 
-/// What came of a finish.
+/// The outcome of a finish.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishOutcome {
     /// For the runner.
     pub answer: ReportAnswer,
     /// The work order, as it was before, of a run that has ended now.
     pub ended: Option<WorkOrder>,
 }
 
-impl Finished {
+impl FinishOutcome {
     /// For a runner whose slot was given back by its last report.
-    fn again(events: &[NumberedEvent]) -> Finished {
+    fn again(events: &[NumberedEvent]) -> FinishOutcome {
         let last = events.last().map_or(0, |event| event.number);
-        Finished::from(ReportAnswer {
+        FinishOutcome::from(ReportAnswer {
             acknowledged: last,
             stop_request: None,
             configuration: None,
@@ -63,9 +63,9 @@ impl Finished {
     }
 }
 
-impl From<ReportAnswer> for Finished {
-    fn from(answer: ReportAnswer) -> Finished {
-        Finished {
+impl From<ReportAnswer> for FinishOutcome {
+    fn from(answer: ReportAnswer) -> FinishOutcome {
+        FinishOutcome {
             answer,
             ended: None,
         }
@@ -85,7 +85,7 @@ impl Store {
         (events, nothing_alive): (&[NumberedEvent], bool),
         finishing: &Finishing<'_>,
         now: Timestamp,
-    ) -> Result<Finished, Error> {
+    ) -> Result<FinishOutcome, Error> {
         let mut tries = Tries::new("finish: the run kept changing");
         loop {
             tries.next().await?;
@@ -102,9 +102,12 @@ impl Store {
                 LeaseStanding::Lost(lease, run) => {
                     let known = run.and_then(|run| run.finished_by);
                     if known.as_deref() == Some(&by.token_hash) {
-                        return Ok(Finished::again(events));
+                        return Ok(FinishOutcome::again(events));
                     }
-                    return self.finished_before(by, lease).await.map(Finished::from);
+                    return self
+                        .finished_before(by, lease)
+                        .await
+                        .map(FinishOutcome::from);
                 }
             };
             let order = self.work_order(&by.org, &stored.work_order_id).await?;
@@ -128,7 +131,7 @@ impl Store {
                     configuration: None,
                 };
                 let ended = ended.then_some(order);
-                return Ok(Finished { answer, ended });
+                return Ok(FinishOutcome { answer, ended });
             }
         }
     }
@@ -229,11 +232,11 @@ impl Store {
             .commit(self)
             .await?;
         match committed {
-            Committed::Yes => Ok(Some(lease.answer())),
-            Committed::No(refusals) if refusals.iter().any(|r| r.kind == ItemKind::Run) => {
+            CommitOutcome::Yes => Ok(Some(lease.answer())),
+            CommitOutcome::No(refusals) if refusals.iter().any(|r| r.kind == ItemKind::Run) => {
                 Err(lease_lost())
             }
-            Committed::No(_) => Ok(None),
+            CommitOutcome::No(_) => Ok(None),
         }
     }
 

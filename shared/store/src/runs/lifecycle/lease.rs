@@ -16,8 +16,8 @@ use crate::engine::item::{SCHEMA_VERSION, due_shard};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, leases};
 use crate::engine::list::{Page, Slice};
-use crate::engine::table::{Updated, read};
-use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::table::{UpdateOutcome, read};
+use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::queue::tally::Tally;
 use crate::runs::lifecycle::dispatch::EntryItem;
 
@@ -31,7 +31,7 @@ pub const START_MS: i64 = 600_000;
 pub const UNASKED_MS: i64 = 30_000;
 /// How long a run without capacity for its task keeps its slot.
 pub const NO_CAPACITY_MS: i64 = 60_000;
-/// How long a runner may be silent: two heartbeats.
+/// Longest time without a report: two heartbeats.
 pub const SILENCE_MS: i64 = 2 * 10_000;
 /// The iteration that is about to begin when a run is claimed.
 const FIRST_ITERATION: u32 = 1;
@@ -70,7 +70,7 @@ pub struct Lease {
     /// When the first such stop request came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_requested_at: Option<Timestamp>,
-    /// When the sweep found its runner silent for the first time since it last reported.
+    /// When the sweep first found the report of its runner overdue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspected_at: Option<Timestamp>,
     /// When the runner of a run that a client stopped last reported its usage.
@@ -192,7 +192,7 @@ impl Lease {
         self.token_hash.as_deref() == Some(token_hash)
     }
 
-    /// When a kill counts as failed if nobody has seen the compute gone.
+    /// When a kill counts as failed without a confirmation that the compute is gone.
     #[must_use]
     pub fn kill_given_up_at(&self) -> Option<Timestamp> {
         let (
@@ -261,7 +261,7 @@ impl Store {
             .when_missing("tokenHash")
             .when_missing("closedAt");
         // A runner may have claimed already, or the run may be over: then that deadline counts.
-        if let Updated::Refused(Some(_)) = self.update(&Key::lease(org, run), change).await? {
+        if let UpdateOutcome::Refused(Some(_)) = self.update(&Key::lease(org, run), change).await? {
             let change = Change::new().set("taskArn", task_arn).when_present("runId");
             self.update(&Key::lease(org, run), change).await?;
         }
@@ -307,7 +307,7 @@ impl Store {
                 .update(&Key::run(org, run_id), begins)
                 .audit((org, run_id), &first)?;
         }
-        let Committed::No(refusals) = transaction.commit(self).await? else {
+        let CommitOutcome::No(refusals) = transaction.commit(self).await? else {
             return if claiming.resumes {
                 self.claimed_before(org, run_id).await
             } else {
@@ -349,9 +349,9 @@ impl Store {
             .remove("suspectedAt")
             .when_missing("stopRequest");
         let lease: Lease = match self.update(&Key::lease(org, run), change).await? {
-            Updated::New(item) => read(item)?,
-            Updated::Refused(Some(item)) => read(item)?,
-            Updated::Refused(None) => return Err(lease_lost()),
+            UpdateOutcome::New(item) => read(item)?,
+            UpdateOutcome::Refused(Some(item)) => read(item)?,
+            UpdateOutcome::Refused(None) => return Err(lease_lost()),
         };
         let known = lease.is_held_by(token_hash);
         if known && (lease.closed_at.is_none() || lease.stop_request.is_some()) {

@@ -17,7 +17,7 @@ use crate::runs::Run;
 use crate::runs::lifecycle::lease::{Lease, SILENCE_MS, held, lease_lost};
 use crate::runs::lifecycle::transitions::after_run;
 
-/// Who reports, on what.
+/// The reporting runner and its run.
 #[derive(Debug, Clone)]
 pub struct Reporter {
     /// The owner.
@@ -74,7 +74,7 @@ impl Progress {
         Ok(progress)
     }
 
-    /// Says how long its client has waited for the first agent of the run, if that begins, and how much of it for a slot.
+    /// Logs the wait for the run's first agent, if that starts, and its share for a slot.
     fn log_start(&self, now: Timestamp) {
         if self.started {
             let since = |at: Timestamp| (now.epoch_ms() - at.epoch_ms()) as f64 / 1_000.0;

@@ -27,14 +27,14 @@ pub(crate) struct Settling<'a> {
     pub run: &'a Run,
     /// How it ended.
     pub outcome: RunStatus,
-    /// What it used in all.
+    /// Its total usage.
     pub usage: &'a [PricedUsage],
     pub completed_at: Timestamp,
     pub charge: &'a Charge,
     pub settled: Settlement,
 }
 
-/// What a run is to be charged.
+/// The charge of a run.
 #[derive(Debug, Clone)]
 pub struct Charge {
     /// Before the hold limits it.
@@ -107,7 +107,7 @@ impl Store {
     }
 }
 
-/// What operators count of runs: how many succeeded of those that nobody stopped, their time, what was charged.
+/// Counters for operators: outcomes of runs that were not stopped, their time, their charge.
 pub(crate) fn log_settled(run: &Run, status: RunStatus, settled: Settlement, ended: Timestamp) {
     let succeeded = match status {
         RunStatus::Succeeded => Some(1),

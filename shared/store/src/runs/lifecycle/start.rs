@@ -15,7 +15,7 @@ use crate::engine::change::Change;
 use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::Key;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::engine::transaction::{CommitOutcome, Refusal, Transaction};
 use crate::ledger::budgets::{Move, only_waits, over_budget};
 use crate::ledger::credits::insufficient;
 use crate::queue::tally::QueueLimits;
@@ -38,7 +38,7 @@ pub struct NewRun<'a> {
     pub old: &'a Run,
     /// The new run's id.
     pub run_id: RunId,
-    /// What is reserved for it.
+    /// Its hold.
     pub hold: MicroCredits,
     /// True if it waits for a budget, and nothing is reserved yet.
     pub waits: bool,
@@ -121,8 +121,8 @@ impl Store {
             .commit(self)
             .await?;
         match started {
-            Committed::Yes => Ok(StartOutcome::Done(RequestOutcome::New(()))),
-            Committed::No(refusals) => new.refused(beginning, response, refusals),
+            CommitOutcome::Yes => Ok(StartOutcome::Done(RequestOutcome::New(()))),
+            CommitOutcome::No(refusals) => new.refused(beginning, response, refusals),
         }
     }
 }
@@ -274,7 +274,7 @@ impl NewRun<'_> {
         }
     }
 
-    /// What a refused start means: a replay before all else, then what has changed since, then
+    /// The meaning of a refused start: a replay before all else, then what has changed since, then
     /// what the caller can do something about.
     fn refused(
         &self,

@@ -14,7 +14,7 @@ use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::item::runs_with;
 use crate::engine::key::Key;
-use crate::engine::table::Updated;
+use crate::engine::table::UpdateOutcome;
 use crate::engine::transaction::Transaction;
 use crate::runs::Run;
 use crate::runs::lifecycle::end::{Ender, Ending, RunView};
@@ -159,7 +159,7 @@ impl Store {
         let key = Key::lease(&lease.org_id, &lease.run_id);
         let change = requested(lease, stop_request, now).when_present("runId");
         // Refused, the lease is gone, or somebody else asks for one: it was strong enough.
-        let (Updated::New(_) | Updated::Refused(_)) = self.update(&key, change).await?;
+        let (UpdateOutcome::New(_) | UpdateOutcome::Refused(_)) = self.update(&key, change).await?;
         Ok(())
     }
 }

@@ -15,8 +15,8 @@ const SUSPECTED_MS: i64 = 3 * 60_000;
 const NEXT_LOOK_MS: i64 = 60_000;
 
 impl Lease {
-    /// True if its silent runner is to have more time: it has claimed its run, and has not been
-    /// suspected for three minutes yet.
+    /// True if its runner, whose report is overdue, is to have more time: it has claimed its run, and has not
+    /// been suspected for three minutes yet.
     #[must_use]
     pub fn may_be_silent(&self, now: Timestamp) -> bool {
         let suspected = self.suspected_at.map_or(0, |since| now.ms_since(since));
@@ -25,7 +25,7 @@ impl Lease {
 }
 
 impl Store {
-    /// Suspects a silent runner, or goes on suspecting it, and lets the sweep read it again a minute
+    /// Suspects a runner without heartbeats, or continues to, and lets the sweep read it again a minute
     /// later. Its next report ends that. Nothing changes if it has reported since the lease was read.
     ///
     /// # Errors

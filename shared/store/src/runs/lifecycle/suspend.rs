@@ -23,7 +23,7 @@ use crate::runs::lifecycle::transitions::after_order;
 use crate::runs::{Run, Suspension};
 use crate::work_orders::{WorkOrder, queue_entry};
 
-/// How often the sweep reads whether children have ended: whoever ends one reads it at once.
+/// How often the sweep reads whether children have ended: the end of a child reads it at once.
 pub const AGAIN_MS: i64 = 30_000;
 
 /// The state of a run that is to wait for its children.
@@ -39,7 +39,7 @@ pub struct Leave {
     pub session_id: Option<String>,
     /// Iterations begun.
     pub iterations: u32,
-    /// What it has used so far.
+    /// Its usage so far.
     pub usage: Vec<PricedUsage>,
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn after_order(
 }
 
 impl Change {
-    /// A work order moved from one status to another, if it still is there with this run.
+    /// A work order's change from one status to another, if it still is there with this run.
     pub(crate) fn move_order(
         self,
         org: &OrgId,

@@ -22,9 +22,9 @@ fn of(kind: AgentType, output: &str, resumed: bool) -> AgentOutput {
 }
 
 /// (input, from the cache, to the cache, output) of the one model.
-fn counts(told: &AgentOutput) -> (u64, u64, u64, u64) {
-    let [used] = told.usage.as_slice() else {
-        panic!("{told:?}");
+fn counts(reported: &AgentOutput) -> (u64, u64, u64, u64) {
+    let [used] = reported.usage.as_slice() else {
+        panic!("{reported:?}");
     };
     let cache = (used.cached_input_tokens, used.cache_write_tokens);
     (used.input_tokens, cache.0, cache.1, used.output_tokens)
@@ -41,11 +41,11 @@ fn two_calls_of_each_program_are_counted_as_two_also_in_a_resumed_session() {
         (AgentType::Opencode, OPENCODE_ANTHROPIC, false, anthropic),
         (AgentType::Opencode, OPENCODE_OPENAI, true, openai),
     ] {
-        let told = of(kind, output, resumed);
-        assert_eq!(told.failure, None, "{kind:?}");
-        assert_eq!(told.summary.as_deref(), Some("Done."), "{kind:?}");
-        assert!(told.session_id.is_some(), "{kind:?}");
-        assert_eq!(counts(&told), expected, "{kind:?}, resumed: {resumed}");
+        let reported = of(kind, output, resumed);
+        assert_eq!(reported.failure, None, "{kind:?}");
+        assert_eq!(reported.summary.as_deref(), Some("Done."), "{kind:?}");
+        assert!(reported.session_id.is_some(), "{kind:?}");
+        assert_eq!(counts(&reported), expected, "{kind:?}, resumed: {resumed}");
     }
     let resumed = of(AgentType::Codex, CODEX_RESUMED, true);
     assert_eq!((resumed.failure, resumed.usage), (None, Vec::new()));
@@ -61,19 +61,23 @@ fn a_refused_key_a_denied_tool_and_a_spent_budget_fail_the_attempt() {
         (AgentType::Codex, CODEX_UNAUTHORIZED, "401 Unauthorized"),
         (AgentType::Opencode, OPENCODE_UNAUTHORIZED, "bad key"),
     ] {
-        let told = of(kind, output, false);
-        let failure = told.failure.unwrap();
+        let reported = of(kind, output, false);
+        let failure = reported.failure.unwrap();
         assert!(failure.contains(why), "{kind:?}: {failure}");
-        assert_eq!(told.over_budget, output == CLAUDE_OVER_BUDGET, "{kind:?}");
+        assert_eq!(
+            reported.over_budget,
+            output == CLAUDE_OVER_BUDGET,
+            "{kind:?}"
+        );
     }
 }
 
 #[test]
-fn whoever_watches_is_told_words_and_tools_and_no_records() {
+fn viewers_get_words_and_tools_and_no_records() {
     let all = |kind, output: &str| {
         let lines = output.lines();
-        let said = lines.filter_map(|line| said(kind, line.as_bytes()));
-        said.collect::<Vec<_>>().join("\n")
+        let reply = lines.filter_map(|line| viewer_text(kind, line.as_bytes()));
+        reply.collect::<Vec<_>>().join("\n")
     };
     assert_eq!(
         all(AgentType::ClaudeCode, CLAUDE_FIRST),
@@ -93,7 +97,13 @@ fn whoever_watches_is_told_words_and_tools_and_no_records() {
     );
     assert!(all(AgentType::Opencode, OPENCODE_UNAUTHORIZED).starts_with("[failed] bad key"));
     for kind in [AgentType::Command, AgentType::Codex] {
-        assert_eq!(said(kind, b"warning: \xff").unwrap(), "warning: \u{fffd}");
+        assert_eq!(
+            viewer_text(kind, b"warning: \xff").unwrap(),
+            "warning: \u{fffd}"
+        );
     }
-    assert_eq!(said(AgentType::Command, b"{}").as_deref(), Some("{}"));
+    assert_eq!(
+        viewer_text(AgentType::Command, b"{}").as_deref(),
+        Some("{}")
+    );
 }

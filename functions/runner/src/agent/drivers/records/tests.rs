@@ -37,8 +37,8 @@ fn of(kind: AgentType, output: &str) -> AgentOutput {
 }
 
 /// (model, input, output, cached)
-fn counts(told: &AgentOutput) -> Vec<(&str, u64, u64, u64)> {
-    let all = told.usage.iter();
+fn counts(reported: &AgentOutput) -> Vec<(&str, u64, u64, u64)> {
+    let all = reported.usage.iter();
     all.map(|u| {
         let model = u.model.as_str();
         (
@@ -53,16 +53,16 @@ fn counts(told: &AgentOutput) -> Vec<(&str, u64, u64, u64)> {
 
 #[test]
 fn a_result_of_claude_code_gives_summary_session_and_input_with_the_cache() {
-    let told = claude("success", "false", "[]");
-    assert_eq!(told.failure, None);
-    assert_eq!(told.summary.as_deref(), Some("Fixed the test."));
-    let session = told.session_id.as_deref();
+    let reported = claude("success", "false", "[]");
+    assert_eq!(reported.failure, None);
+    assert_eq!(reported.summary.as_deref(), Some("Fixed the test."));
+    let session = reported.session_id.as_deref();
     assert_eq!(session, Some("8f1c4b5e-0d3c-4f0e-9a61-0d4f5b1f2c11"));
     let expected = [
         ("claude-haiku-4-5", 5, 1, 0),
         ("claude-sonnet-4-5", 3_210, 40, 3_000),
     ];
-    assert_eq!(counts(&told), expected);
+    assert_eq!(counts(&reported), expected);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn claude_code_fails_by_a_denied_tool_an_error_and_its_budget_whatever_its_exit_
 fn codex_counts_cached_input_in_and_names_its_thread_at_the_beginning() {
     let output = CODEX.replace("STATUS", "completed");
     let (head, tail) = output.split_once("{\"type\":\"turn.started\"}").unwrap();
-    let told = parse(
+    let reported = parse(
         AgentType::Codex,
         head.as_bytes(),
         tail.as_bytes(),
@@ -91,11 +91,11 @@ fn codex_counts_cached_input_in_and_names_its_thread_at_the_beginning() {
         false,
     )
     .unwrap();
-    assert_eq!(told.failure, None);
-    assert_eq!(counts(&told), [("gpt-5", 24_763, 122, 24_448)]);
-    let session = told.session_id.as_deref();
+    assert_eq!(reported.failure, None);
+    assert_eq!(counts(&reported), [("gpt-5", 24_763, 122, 24_448)]);
+    let session = reported.session_id.as_deref();
     assert_eq!(session, Some("0199a213-81c0-7800-8aa1-bbab2a035a53"));
-    assert_eq!(told.summary.as_deref(), Some("Fixed the test."));
+    assert_eq!(reported.summary.as_deref(), Some("Fixed the test."));
 }
 
 #[test]
@@ -109,17 +109,20 @@ fn codex_fails_by_a_failed_turn_none_at_all_and_a_declined_command() {
     assert!(why.contains("Reconnecting"), "{why}");
     let declined = of(AgentType::Codex, &CODEX.replace("STATUS", "declined"));
     assert!(declined.failure.unwrap().contains("command_execution"));
-    let told = of(AgentType::Codex, &CODEX.replace("STATUS", "failed"));
-    assert_eq!(told.failure, None, "a command that fails is for the model");
+    let reported = of(AgentType::Codex, &CODEX.replace("STATUS", "failed"));
+    assert_eq!(
+        reported.failure, None,
+        "a command that fails is for the model"
+    );
 }
 
 #[test]
 fn opencode_sums_its_steps_with_the_cache() {
-    let told = of(AgentType::Opencode, &OPENCODE.replace("ERROR", "exit 1"));
-    assert_eq!(told.failure, None);
-    assert_eq!(counts(&told), [("m", 660, 22, 500)]);
-    assert_eq!(told.session_id.as_deref(), Some("ses_6a1b"));
-    assert_eq!(told.summary.as_deref(), Some("Fixed the test."));
+    let reported = of(AgentType::Opencode, &OPENCODE.replace("ERROR", "exit 1"));
+    assert_eq!(reported.failure, None);
+    assert_eq!(counts(&reported), [("m", 660, 22, 500)]);
+    assert_eq!(reported.session_id.as_deref(), Some("ses_6a1b"));
+    assert_eq!(reported.summary.as_deref(), Some("Fixed the test."));
 }
 
 #[test]
@@ -143,8 +146,11 @@ fn hostile_output_is_bounded_and_never_taken_for_more_than_it_is() {
             .into_iter()
             .filter(|of| driver(*of).is_some())
         {
-            let told = of(kind, noise);
-            assert!(told.failure.is_some() && told.usage.is_empty(), "{kind:?}");
+            let reported = of(kind, noise);
+            assert!(
+                reported.failure.is_some() && reported.usage.is_empty(),
+                "{kind:?}"
+            );
         }
     }
     let record = |session: &str, tokens: &str, text: &str| {
@@ -155,14 +161,14 @@ fn hostile_output_is_bounded_and_never_taken_for_more_than_it_is() {
         )
     };
     let long = "ü".repeat(MAX_RESULT_TEXT);
-    let told = of(
+    let reported = of(
         AgentType::Codex,
         &record("--model=x", "18446744073709551615", &long),
     );
-    assert_eq!(told.session_id, None, "it would be an option");
-    assert!(told.summary.unwrap().len() <= MAX_RESULT_TEXT);
-    assert_eq!(told.usage[0].input_tokens, MAX_TOKENS);
-    assert_eq!(told.usage[0].output_tokens, 0);
+    assert_eq!(reported.session_id, None, "it would be an option");
+    assert!(reported.summary.unwrap().len() <= MAX_RESULT_TEXT);
+    assert_eq!(reported.usage[0].input_tokens, MAX_TOKENS);
+    assert_eq!(reported.usage[0].output_tokens, 0);
     let spaced = of(AgentType::Codex, &record("a b", "1", "x"));
     assert_eq!(spaced.session_id, None);
 }

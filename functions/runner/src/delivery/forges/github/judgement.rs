@@ -10,12 +10,12 @@ use crate::delivery::forge::Fault;
 
 /// How much of GitHub's own words an error quotes, in characters.
 const MAX_WORDS: usize = 500;
-/// What GitHub wants who is over a secondary limit and was not told how long to wait.
+/// GitHub's wait for a secondary limit without a stated time.
 const RATE_LIMIT_PAUSE: Duration = Duration::from_secs(60);
 /// Every answer of a GitHub has it.
 const REQUEST_ID: &str = "x-github-request-id";
 
-/// The body of an answer, or why there is none to go by; `is_known` says that there is a GitHub.
+/// The body of an answer, or the fault; `is_known` states that there is a GitHub.
 pub(super) fn judge(
     status: StatusCode,
     headers: &HeaderMap,
@@ -38,22 +38,22 @@ pub(super) fn judge(
                    use the repository's current URL";
         return Err(Fault::Refused(status, why.to_owned()));
     }
-    let said = words(body);
-    match limited(status, headers, &said) {
-        Some(pause) => Err(Fault::Again(format!("{status}: {said}"), Some(pause))),
-        None => Err(Fault::Refused(status, said)),
+    let reported = words(body);
+    match limited(status, headers, &reported) {
+        Some(pause) => Err(Fault::Again(format!("{status}: {reported}"), Some(pause))),
+        None => Err(Fault::Refused(status, reported)),
     }
 }
 
 /// How long to wait, if this is a limit of calls, primary or secondary: both come as 403 or 429.
-fn limited(status: StatusCode, headers: &HeaderMap, said: &str) -> Option<Duration> {
+fn limited(status: StatusCode, headers: &HeaderMap, reported: &str) -> Option<Duration> {
     let number = |name: &str| -> Option<u64> { headers.get(name)?.to_str().ok()?.parse().ok() };
     let after = number("retry-after").map(Duration::from_secs);
     let is_used_up = number("x-ratelimit-remaining") == Some(0);
     let is_limit = match status {
         StatusCode::TOO_MANY_REQUESTS => true,
         StatusCode::FORBIDDEN => {
-            after.is_some() || is_used_up || said.to_ascii_lowercase().contains("rate limit")
+            after.is_some() || is_used_up || reported.to_ascii_lowercase().contains("rate limit")
         }
         _ => false,
     };
@@ -138,8 +138,8 @@ mod tests {
         let wanted = "Unprocessable Entity; Could not resolve";
         assert_eq!(refusal(422, plain), wanted);
         let hostile = format!(r#"{{"message":"a\u001b[31m{}"}}"#, "x".repeat(10_000));
-        let said = refusal(404, &hostile);
-        assert!(said.starts_with("a [31mx") && said.chars().count() == MAX_WORDS);
+        let reported = refusal(404, &hostile);
+        assert!(reported.starts_with("a [31mx") && reported.chars().count() == MAX_WORDS);
         assert_eq!(refusal(404, "<html>"), "it gave no reason");
         assert!(refusal(301, "{}").contains("not followed"));
         assert!(refusal(200, "<html>").contains("not JSON"));
