@@ -12,7 +12,7 @@ use regex::Regex;
 const MAX_LINES: usize = 400;
 /// Words that the glossary of `ARCHITECTURE.md` has a better term for. Each is written in two parts,
 /// so that this file holds none of them.
-const RETIRED: [(&str, &str); 17] = [
+const RETIRED: [(&str, &str); 26] = [
     ("wi", "sh"),
     ("wi", "shes"),
     ("wi", "shed"),
@@ -30,6 +30,22 @@ const RETIRED: [(&str, &str); 17] = [
     ("do", "or"),
     ("do", "ors"),
     ("de", "sk"),
+    ("me", "nd"),
+    ("me", "nds"),
+    ("me", "nded"),
+    ("me", "nding"),
+    ("by ", "hand"),
+    ("to", "ld"),
+    ("tell", "ing"),
+    ("sa", "id"),
+    ("who", "ever"),
+];
+/// Names of types that end as participles do, and are nouns.
+const NOUNS: [&str; 2] = ["Feed", "Seed"];
+/// Participles that do not end in "ed".
+const IRREGULAR_PARTICIPLES: [&str; 22] = [
+    "Begun", "Bound", "Built", "Cut", "Done", "Drawn", "Found", "Given", "Gone", "Heard", "Held",
+    "Hidden", "Kept", "Known", "Left", "Lost", "Made", "Seen", "Sent", "Shown", "Swept", "Taken",
 ];
 /// What a crate may stand on: a crate names only crates of the groups before its own.
 const LAYERS: [&[&str]; 8] = [
@@ -187,6 +203,23 @@ fn a_public_type_name_stands_once_in_a_shared_crate() {
     }
     homes.retain(|_, homes| homes.len() > 1);
     assert!(homes.is_empty(), "{homes:#?}");
+}
+
+#[test]
+fn no_type_is_named_by_a_participle_alone() {
+    let word =
+        Regex::new(r"(?m)^\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|type) ([A-Z][a-z]+)\b").unwrap();
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        for name in word.captures_iter(&text) {
+            let name = &name[1];
+            let is_participle = name.ends_with("ed") || IRREGULAR_PARTICIPLES.contains(&name);
+            if is_participle && !NOUNS.contains(&name) {
+                found.push(format!("{path}: {name}"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 /// Position in [`LAYERS`].
