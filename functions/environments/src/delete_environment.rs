@@ -6,10 +6,8 @@ use std::sync::Arc;
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
-use awo_store::Store;
+use awo_store::{Store, Tries};
 
-/// How often a delete is decided anew when others start to name the environment.
-const DELETE_TRIES: u32 = 8;
 /// How many of those that name it an error lists.
 const MAX_LISTED: usize = 10;
 
@@ -24,7 +22,11 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let name = call.environment_name()?;
     call.query().finish()?;
-    for _ in 0..DELETE_TRIES {
+    let mut tries = Tries::failing_with(Error::Conflict(
+        "others keep changing what names this environment: try again".to_owned(),
+    ));
+    loop {
+        tries.next().await?;
         let known = store.environment(call.org(), &name).await?;
         let known = known.ok_or(Error::NotFound(Resource::Environment))?;
         // After the environment: the condition covers later references to it.
@@ -36,9 +38,6 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
             return Ok(Answer::no_content());
         }
     }
-    Err(Error::Conflict(
-        "others keep changing what names this environment: try again".to_owned(),
-    ))
 }
 
 fn named(by: &[String]) -> Error {

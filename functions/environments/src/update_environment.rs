@@ -7,13 +7,10 @@ use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::environment::{Deployment, Environment};
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
-use awo_store::Store;
+use awo_store::{Store, Tries};
 
 use crate::content::read_replacement;
 use crate::shape::EnvironmentShape;
-
-/// How often an update is made anew when others change the environment under it.
-const UPDATE_TRIES: u32 = 8;
 
 struct State {
     store: Store,
@@ -35,7 +32,11 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let name = call.environment_name()?;
     call.query().finish()?;
-    for _ in 0..UPDATE_TRIES {
+    let mut tries = Tries::failing_with(Error::Conflict(
+        "others keep changing this environment: try again".to_owned(),
+    ));
+    loop {
+        tries.next().await?;
         let known = state.store.environment(call.org(), &name).await?;
         let known = known.ok_or(Error::NotFound(Resource::Environment))?;
         let new = Environment {
@@ -48,7 +49,4 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
             return Answer::ok(EnvironmentShape::from(&new));
         }
     }
-    Err(Error::Conflict(
-        "others keep changing this environment: try again".to_owned(),
-    ))
 }

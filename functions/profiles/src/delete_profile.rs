@@ -6,10 +6,10 @@ use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
 use awo_domain::profile::{ProfileName, children};
 use awo_http::{Answer, Call, HttpFunction, routes};
-use awo_store::Store;
 use awo_store::settings::profiles::{ProfileChange, ProfileSet};
+use awo_store::{Store, Tries};
 
-use crate::replace::{CHANGE_TRIES, changeable, still_changing};
+use crate::replace::{changeable, still_changing};
 
 /// The function `delete-profile`.
 ///
@@ -22,7 +22,9 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let name = call.profile_name()?;
     call.query().finish()?;
-    for _ in 0..CHANGE_TRIES {
+    let mut tries = Tries::failing_with(still_changing());
+    loop {
+        tries.next().await?;
         let set = changeable(&store, &call, &name).await?;
         nobody_extends(&name, &set)?;
         let change = ProfileChange::Delete(&name);
@@ -31,7 +33,6 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
             return Ok(Answer::no_content());
         }
     }
-    Err(still_changing())
 }
 
 fn nobody_extends(name: &ProfileName, set: &ProfileSet) -> Result<(), Error> {

@@ -13,14 +13,11 @@ use awo_execution::creation::Creation;
 use awo_http::shapes::WorkOrderShape;
 use awo_http::work_order_request::{Defaults, NamedResources, WorkOrderRequest};
 use awo_http::{Answer, Call, HttpFunction, routes};
-use awo_store::Store;
 use awo_store::costs::policy::CostPolicy;
 use awo_store::engine::idempotency::{IdempotentRequest, RequestOutcome};
 use awo_store::queue::tally::QueueLimits;
 use awo_store::work_orders::Account;
-
-/// How often a create is tried that meets a change of what the organization declares.
-const POLICY_TRIES: u32 = 4;
+use awo_store::{Store, Tries};
 
 struct State {
     store: Store,
@@ -53,7 +50,9 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         Err(error) => return answered_before(&state, &call, idempotent.as_ref(), error).await,
     };
     let mut policy = state.store.known_cost_policy(call.org());
-    for _ in 0..POLICY_TRIES {
+    let mut tries = Tries::new("create: the cost labels kept changing");
+    loop {
+        tries.next().await?;
         let labels = match state.labels(&call, &asked, &mut policy).await {
             Ok(labels) => labels,
             Err(error) => return answered_before(&state, &call, idempotent.as_ref(), error).await,
@@ -65,7 +64,6 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         }
         policy = state.store.cost_policy(call.org()).await?;
     }
-    Err(Error::contended("create: the cost labels kept changing"))
 }
 
 /// What is asked, with what it names.

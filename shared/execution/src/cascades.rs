@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use awo_domain::control::StopRequest;
 use awo_domain::{Error, OrgId, WorkOrderId};
+use awo_store::Tries;
 use awo_store::work_orders::WorkOrder;
 use awo_store::work_orders::cascades::{Cascade, FamilyStop};
 
@@ -13,8 +14,6 @@ use crate::stopper::Stopper;
 
 /// How long one call continues to stop children: a function for callers has 29 s.
 const STOP_LIMIT: Duration = Duration::from_secs(8);
-/// How often a child is stopped that changes meanwhile.
-const TRIES: u32 = 4;
 
 impl Stopper {
     /// Does what is to be done around a work order that was stopped: its parent may go on or fail,
@@ -72,7 +71,9 @@ impl Stopper {
             stop: &cascade.stop,
             children: Some(stop_request),
         };
-        for _ in 0..TRIES {
+        let mut tries = Tries::failing_with(Error::internal("cascade: a child kept changing"));
+        loop {
+            tries.next().await?;
             let found = match self.find(org, id).await {
                 Ok(found) => found,
                 Err(Error::NotFound(_)) => return Ok(None),
@@ -94,7 +95,6 @@ impl Stopper {
                 }
             }
         }
-        Err(Error::internal("cascade: a child kept changing"))
     }
 }
 

@@ -11,16 +11,14 @@ use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::stop::end_of_kill;
 use awo_domain::usage::PricedUsage;
 use awo_domain::{Error, Timestamp, TransactionId};
-use awo_store::Store;
 use awo_store::runs::Run;
 use awo_store::runs::lifecycle::end::{Ending, RunView};
 use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::runs::lifecycle::settle::Charge;
+use awo_store::{Store, Tries};
 
 use crate::start_failure::{never_ready, start_failure};
 
-/// How often an end is tried that meets a report of the run.
-const END_TRIES: u32 = 4;
 /// Exit code of a runner that ended everything by SIGTERM and could not report so.
 const EXIT_TERMINATED: i32 = 143;
 
@@ -70,7 +68,11 @@ impl Endings {
     /// # Errors
     /// Internal, when a call fails.
     pub async fn return_slot(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
-        for _ in 0..END_TRIES {
+        let mut tries = Tries::failing_with(Error::internal(
+            "a slot could not be returned: run or lease kept changing",
+        ));
+        loop {
+            tries.next().await?;
             let Some((run, lease)) = self.read(lease).await? else {
                 return Ok(());
             };
@@ -85,9 +87,6 @@ impl Endings {
                 return Ok(());
             }
         }
-        Err(Error::internal(
-            "a slot could not be returned: run or lease kept changing",
-        ))
     }
 
     /// Ends a run whose time to start is over and of whose task ECS does not know, and gives its
@@ -188,7 +187,10 @@ impl Endings {
         due_at: Option<i64>,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        for _ in 0..END_TRIES {
+        let mut tries =
+            Tries::failing_with(Error::internal("a run kept changing while it was ended"));
+        loop {
+            tries.next().await?;
             // A run that waits for children has left its compute, and does not need it.
             let in_need = |run: &Run| !run.status.is_terminal() && !run.is_suspended();
             let read = self.read(lease).await?;
@@ -226,7 +228,6 @@ impl Endings {
                 return Ok(true);
             }
         }
-        Err(Error::internal("a run kept changing while it was ended"))
     }
 }
 

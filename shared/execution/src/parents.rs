@@ -6,13 +6,11 @@ use awo_cloud::queue::WakeUp;
 use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::work_order::{MAX_DEPTH, WorkOrderStatus};
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
+use awo_store::Tries;
 use awo_store::runs::lifecycle::end::RunView;
 use awo_store::work_orders::WorkOrder;
 
 use crate::endings::Endings;
-
-/// How often an examination is tried that meets another change of the family.
-const TRIES: u32 = 6;
 
 /// The outcome of an examination of a parent.
 enum Examination {
@@ -72,14 +70,15 @@ impl Endings {
         id: &WorkOrderId,
         now: Timestamp,
     ) -> Result<Option<WorkOrderId>, Error> {
-        for _ in 0..TRIES {
+        let mut tries = Tries::failing_with(Error::internal("a waiting work order kept changing"));
+        loop {
+            tries.next().await?;
             match self.examine(org, id, now).await? {
                 Examination::Well => return Ok(None),
                 Examination::Failed(parent) => return Ok(parent),
                 Examination::Changed => {}
             }
         }
-        Err(Error::internal("a waiting work order kept changing"))
     }
 
     async fn examine(

@@ -8,6 +8,7 @@ use awo_domain::queue::WaitingEntry;
 use awo_domain::run::RunStatus;
 use awo_domain::work_order::WorkOrderEvent;
 use awo_domain::{Error, OrgId, Resource, RunId, Timestamp, WorkOrderId};
+use awo_store::Tries;
 use awo_store::engine::idempotency::{IdempotentRequest, NewResponse, RequestOutcome};
 use awo_store::runs::lifecycle::dispatch::{EntryItem, QueueState};
 use awo_store::runs::lifecycle::lease::Lease;
@@ -15,9 +16,6 @@ use awo_store::runs::lifecycle::start::{Beginning, NewRun, StartOutcome};
 use awo_store::work_orders::WorkOrder;
 
 use crate::dispatcher::{Dispatcher, first_in_turn};
-
-/// How often a start is tried that meets changes of work order or queue.
-const START_TRIES: u32 = 6;
 
 /// Starts runs.
 #[derive(Debug, Clone)]
@@ -67,7 +65,9 @@ impl Starter {
     ) -> Result<RequestOutcome<NewestRun>, Error> {
         let (store, org) = (&self.dispatcher.store, request.org);
         let run_id = RunId::new(request.now, self.dispatcher.mint.random(request.now));
-        for attempt in 0..START_TRIES {
+        let mut tries = Tries::new("start: the work order kept changing");
+        loop {
+            let attempt = tries.next().await?;
             let order = store.work_order(org, request.work_order).await?;
             let order = order.ok_or(Error::NotFound(Resource::WorkOrder))?;
             if order.status.after(WorkOrderEvent::RunStarted).is_none() {
@@ -81,7 +81,6 @@ impl Starter {
                 return Ok(newest);
             }
         }
-        Err(Error::contended("start: the work order kept changing"))
     }
 
     /// A repeated start finds the run that the first one started: its work order cannot start another.

@@ -11,19 +11,16 @@ use awo_domain::run::{RunEnd, RunStatus};
 use awo_domain::stop::Stop;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Resource, WorkOrderId};
-use awo_store::Store;
 use awo_store::capacity::call_permits::LongCall;
 use awo_store::runs::Run;
 use awo_store::runs::lifecycle::end::RunView;
 use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::work_orders::WorkOrder;
 use awo_store::work_orders::cascades::FamilyStop;
+use awo_store::{Store, Tries};
 
 use crate::deaths::{FIRST_QUESTION, LONGEST_QUESTION, grace_ms};
 use crate::endings::Endings;
-
-/// How often a stop is tried that meets another change of the run.
-const STOP_TRIES: u32 = 6;
 
 /// Stops runs.
 #[derive(Debug, Clone)]
@@ -102,7 +99,9 @@ impl Stopper {
         id: &WorkOrderId,
         stop: &Stop,
     ) -> Result<CancelOutcome, Error> {
-        for _ in 0..STOP_TRIES {
+        let mut tries = Tries::new("cancel: the run kept changing");
+        loop {
+            tries.next().await?;
             let found = self.find(org, id).await?;
             let status = found.order.status;
             if status.is_terminal() {
@@ -115,7 +114,6 @@ impl Stopper {
                 return Ok(CancelOutcome { was: status });
             }
         }
-        Err(Error::contended("cancel: the run kept changing"))
     }
 
     /// Cancels a run with its work order, whose newest it must be: an older one is over.
@@ -123,7 +121,9 @@ impl Stopper {
     /// # Errors
     /// [`Error::NotFound`], [`Error::Conflict`] if it is terminal, or internal.
     pub async fn cancel_run(&self, org: &OrgId, run: &Run, stop: &Stop) -> Result<(), Error> {
-        for _ in 0..STOP_TRIES {
+        let mut tries = Tries::new("cancel: the run kept changing");
+        loop {
+            tries.next().await?;
             let found = self.find(org, &run.work_order_id).await?;
             let newest = found.run.run_id == run.run_id;
             if !newest || found.run.status.is_terminal() {
@@ -139,7 +139,6 @@ impl Stopper {
                 return Ok(());
             }
         }
-        Err(Error::contended("cancel: the run kept changing"))
     }
 
     /// As [`Stopper::kill`], for a call that holds a function while it waits: without a permit to
@@ -216,7 +215,9 @@ impl Stopper {
         stop_request: StopRequest,
         stopping: &FamilyStop<'_>,
     ) -> Result<(WorkOrder, KillTarget), Error> {
-        for _ in 0..STOP_TRIES {
+        let mut tries = Tries::new("kill: the run kept changing");
+        loop {
+            tries.next().await?;
             let found = self.find(org, id).await?;
             let status = found.order.status;
             if status.is_terminal() {
@@ -240,7 +241,6 @@ impl Stopper {
                 return Ok((found.order, KillTarget::Dies(lease)));
             }
         }
-        Err(Error::contended("kill: the run kept changing"))
     }
 
     pub(crate) async fn find(&self, org: &OrgId, id: &WorkOrderId) -> Result<StopTarget, Error> {

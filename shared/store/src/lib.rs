@@ -19,3 +19,4 @@ pub mod webhooks;
 pub mod work_orders;
 
 pub use engine::table::{Store, Tables};
+pub use engine::tries::Tries;
