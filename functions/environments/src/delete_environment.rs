@@ -6,8 +6,10 @@ use std::sync::Arc;
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
-use awo_store::{Store, Tries};
+use awo_store::Store;
 
+/// How often a delete is decided anew when others start to name the environment.
+const DELETE_TRIES: u32 = 8;
 /// How many of those that name it an error lists.
 const MAX_LISTED: usize = 10;
 
@@ -22,11 +24,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let name = call.environment_name()?;
     call.query().finish()?;
-    let mut tries = Tries::failing_with(Error::Conflict(
-        "others keep changing what names this environment: try again".to_owned(),
-    ));
-    loop {
-        tries.next().await?;
+    for _ in 0..DELETE_TRIES {
         let known = store.environment(call.org(), &name).await?;
         let known = known.ok_or(Error::NotFound(Resource::Environment))?;
         // After the environment: the condition covers later references to it.
@@ -38,6 +36,9 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
             return Ok(Answer::no_content());
         }
     }
+    Err(Error::Conflict(
+        "others keep changing what names this environment: try again".to_owned(),
+    ))
 }
 
 fn named(by: &[String]) -> Error {

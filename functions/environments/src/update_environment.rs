@@ -7,10 +7,13 @@ use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::environment::{Deployment, Environment};
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
-use awo_store::{Store, Tries};
+use awo_store::Store;
 
 use crate::content::read_replacement;
 use crate::shape::EnvironmentShape;
+
+/// How often an update is made anew when others change the environment under it.
+const UPDATE_TRIES: u32 = 8;
 
 struct State {
     store: Store,
@@ -32,11 +35,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let name = call.environment_name()?;
     call.query().finish()?;
-    let mut tries = Tries::failing_with(Error::Conflict(
-        "others keep changing this environment: try again".to_owned(),
-    ));
-    loop {
-        tries.next().await?;
+    for _ in 0..UPDATE_TRIES {
         let known = state.store.environment(call.org(), &name).await?;
         let known = known.ok_or(Error::NotFound(Resource::Environment))?;
         let new = Environment {
@@ -49,4 +48,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
             return Answer::ok(EnvironmentShape::from(&new));
         }
     }
+    Err(Error::Conflict(
+        "others keep changing this environment: try again".to_owned(),
+    ))
 }

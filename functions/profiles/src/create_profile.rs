@@ -7,12 +7,12 @@ use awo_domain::Error;
 use awo_domain::profile::partial::MAX_PROFILES;
 use awo_domain::profile::{ProfileName, built_in, resolve_among};
 use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::settings::profiles::{ProfileChange, ProfileSet, StoredProfile};
-use awo_store::{Store, Tries};
 
 use crate::content::read_new;
-use crate::replace::still_changing;
+use crate::replace::{CHANGE_TRIES, still_changing};
 use crate::shape::{CreatedProfileShape, ProfileItemShape};
 
 /// The function `create-profile`.
@@ -33,9 +33,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         created_at: call.now,
         updated_at: None,
     };
-    let mut tries = Tries::failing_with(still_changing());
-    loop {
-        tries.next().await?;
+    for _ in 0..CHANGE_TRIES {
         let set = store.profile_set(call.org()).await?;
         if let Err(error) = may_create(&set, &new) {
             return answered_before(&store, &call, idempotent.as_ref(), error).await;
@@ -44,6 +42,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
             return Ok(answer);
         }
     }
+    Err(still_changing())
 }
 
 /// None if the profiles have changed since.

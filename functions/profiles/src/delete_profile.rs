@@ -6,10 +6,10 @@ use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
 use awo_domain::profile::{ProfileName, children};
 use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
 use awo_store::settings::profiles::{ProfileChange, ProfileSet};
-use awo_store::{Store, Tries};
 
-use crate::replace::{changeable, still_changing};
+use crate::replace::{CHANGE_TRIES, changeable, still_changing};
 
 /// The function `delete-profile`.
 ///
@@ -22,9 +22,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let name = call.profile_name()?;
     call.query().finish()?;
-    let mut tries = Tries::failing_with(still_changing());
-    loop {
-        tries.next().await?;
+    for _ in 0..CHANGE_TRIES {
         let set = changeable(&store, &call, &name).await?;
         nobody_extends(&name, &set)?;
         let change = ProfileChange::Delete(&name);
@@ -33,6 +31,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
             return Ok(Answer::no_content());
         }
     }
+    Err(still_changing())
 }
 
 fn nobody_extends(name: &ProfileName, set: &ProfileSet) -> Result<(), Error> {

@@ -9,6 +9,9 @@ use awo_store::settings::profiles::{ProfileSet, StoredProfile};
 
 use crate::content::read_replacement;
 
+/// How often a change is decided anew when others change profiles under it.
+pub const CHANGE_TRIES: u32 = 8;
+
 /// The error after the last try.
 pub fn still_changing() -> Error {
     Error::Conflict(

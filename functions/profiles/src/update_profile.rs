@@ -6,10 +6,10 @@ use std::sync::Arc;
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
 use awo_store::settings::profiles::ProfileChange;
-use awo_store::{Store, Tries};
 
-use crate::replace::{changeable, replaced, still_changing};
+use crate::replace::{CHANGE_TRIES, changeable, replaced, still_changing};
 use crate::shape::ProfileShape;
 
 /// The function `update-profile`.
@@ -23,9 +23,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let name = call.profile_name()?;
     call.query().finish()?;
-    let mut tries = Tries::failing_with(still_changing());
-    loop {
-        tries.next().await?;
+    for _ in 0..CHANGE_TRIES {
         let set = changeable(&store, &call, &name).await?;
         let (new, _) = replaced(&call, &set, &name)?;
         let change = ProfileChange::Replace(&new);
@@ -34,4 +32,5 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
             return Answer::ok(ProfileShape::own(new));
         }
     }
+    Err(still_changing())
 }

@@ -7,10 +7,13 @@ use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::template::Template;
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
-use awo_store::{Store, Tries};
+use awo_store::Store;
 
 use crate::content::read_update;
 use crate::shape::TemplateShape;
+
+/// How often an update is made anew when others change the template under it.
+const UPDATE_TRIES: u32 = 8;
 
 struct State {
     store: Store,
@@ -32,11 +35,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let id = call.template_id()?;
     call.query().finish()?;
-    let mut tries = Tries::failing_with(Error::Conflict(
-        "other requests keep changing this template: try again".to_owned(),
-    ));
-    loop {
-        tries.next().await?;
+    for _ in 0..UPDATE_TRIES {
         let known = state.store.template(call.org(), &id).await?;
         let known = known.ok_or(Error::NotFound(Resource::Template))?;
         if known.template.built_in {
@@ -53,4 +52,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
             return Answer::ok(TemplateShape::from(&new));
         }
     }
+    Err(Error::Conflict(
+        "other requests keep changing this template: try again".to_owned(),
+    ))
 }

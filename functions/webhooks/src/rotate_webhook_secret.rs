@@ -6,11 +6,14 @@ use std::sync::Arc;
 use awo_cloud::{Cloud, Mint, SetupError};
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::webhooks::Webhook;
-use awo_store::{Store, Tries};
 
 use crate::shape::NewSecretShape;
+
+/// How often a rotation is made anew when others change the webhook under it.
+const ROTATE_TRIES: u32 = 8;
 
 struct State {
     store: Store,
@@ -33,11 +36,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let (id, request) = (call.webhook_id()?, call.idempotency()?);
     call.query().finish()?;
     call.object_or_nothing()?.finish(Some(()))?;
-    let mut tries = Tries::failing_with(Error::Conflict(
-        "other requests keep changing this webhook: try again".to_owned(),
-    ));
-    loop {
-        tries.next().await?;
+    for _ in 0..ROTATE_TRIES {
         let Some(known) = state.store.webhook(call.org(), &id).await? else {
             return answered_before(&state.store, &call, request.as_ref()).await;
         };
@@ -45,6 +44,9 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
             return Ok(answer);
         }
     }
+    Err(Error::Conflict(
+        "other requests keep changing this webhook: try again".to_owned(),
+    ))
 }
 
 /// None if the webhook was not as it was read.

@@ -6,10 +6,13 @@ use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::webhook::address::Reach;
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
-use awo_store::{Store, Tries};
+use awo_store::Store;
 
 use crate::content::read_update;
 use crate::shape::WebhookShape;
+
+/// How often an update is made anew when others change the webhook under it.
+const UPDATE_TRIES: u32 = 8;
 
 struct State {
     store: Store,
@@ -31,11 +34,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let id = call.webhook_id()?;
     call.query().finish()?;
-    let mut tries = Tries::failing_with(Error::Conflict(
-        "other requests keep changing this webhook: try again".to_owned(),
-    ));
-    loop {
-        tries.next().await?;
+    for _ in 0..UPDATE_TRIES {
         let known = state.store.webhook(call.org(), &id).await?;
         let known = known.ok_or(Error::NotFound(Resource::Webhook))?;
         let (content, enabled) = read_update(call.object()?, known.content.clone(), state.reach)?;
@@ -47,4 +46,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
             return Answer::ok(WebhookShape::of(&new, call.now));
         }
     }
+    Err(Error::Conflict(
+        "other requests keep changing this webhook: try again".to_owned(),
+    ))
 }
