@@ -24,7 +24,7 @@ async fn change(
     (answer.status, description)
 }
 
-/// Lets rivals change a thing until one got 429. Every other change is in what there is
+/// Lets rivals change a thing until one got 409. Every other change is in what there is
 /// now, or was followed by another.
 async fn rival(client: &Client, method: &str, path: &str, thing: fn(&Value) -> &Value) {
     for round in 0..ROUNDS {
@@ -45,7 +45,7 @@ async fn rival(client: &Client, method: &str, path: &str, thing: fn(&Value) -> &
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_loses_against_all_rivals_gets_429() {
+async fn a_client_that_loses_against_all_rivals_gets_409() {
     let service = quiet_service().await;
     let client = &service.client;
     let source = json!({ "type": "git", "repository": "https://git.invalid/a.git" });

@@ -189,7 +189,7 @@ async fn a_repeated_create_or_rotation_shows_the_same_secret_whatever_has_become
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_rivals_that_rotate_each_gets_a_secret_that_signed_or_429() {
+async fn of_rivals_that_rotate_each_gets_a_secret_that_signed_or_409() {
     let service = quiet_service().await;
     let (created, path) = made(&service.client).await;
     let mut shown = BTreeSet::from([created["secret"].as_str().unwrap().to_owned()]);
