@@ -1,7 +1,6 @@
 // The page: which part of it is shown, and the key. Where one is stands behind the # of the address, which
 // a browser sends nowhere; the key stands in no address.
 
-import { go } from "./address.js";
 import { key, reason, setKey } from "./api.js";
 import { announce, byId, fill, h, problem } from "./dom.js";
 import { showInvoice } from "./invoice.js";

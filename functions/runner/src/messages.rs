@@ -26,7 +26,7 @@ pub(crate) enum NotFinished {
     TimedOut,
 }
 
-/// Who waits to hear what an iteration goes by.
+/// Receives the effective configuration of an iteration.
 pub(crate) type Beginning = oneshot::Sender<Option<Box<Configuration>>>;
 
 /// What is handed over.
