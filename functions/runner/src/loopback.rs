@@ -6,9 +6,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Request, Response, StatusCode};
 use http_body::{Body, Frame};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -101,6 +106,33 @@ where
         .with_upgrades();
     // A client that hangs up early harms only itself.
     let _ = connection.await;
+}
+
+/// The password of basic authentication, from the value of a header.
+pub(crate) fn basic_password(header: &str) -> Option<Vec<u8>> {
+    let (scheme, pair) = header.split_once(' ')?;
+    let pair = STANDARD.decode(pair.trim()).ok()?;
+    let at = pair.iter().position(|byte| *byte == b':')?;
+    let is_basic = scheme.eq_ignore_ascii_case("basic");
+    is_basic.then(|| pair[at + 1..].to_vec())
+}
+
+/// A refusal with its reason, for the person who reads a program's error message.
+pub(crate) fn refusal<E: 'static>(
+    status: StatusCode,
+    message: &str,
+) -> Response<UnsyncBoxBody<Bytes, E>> {
+    let mut answer = Response::new(whole(format!("{message}\n").into_bytes()));
+    *answer.status_mut() = status;
+    let text = HeaderValue::from_static("text/plain; charset=utf-8");
+    answer.headers_mut().insert(CONTENT_TYPE, text);
+    answer
+}
+
+/// Bytes that are all there, as a body.
+pub(crate) fn whole<E: 'static>(bytes: Vec<u8>) -> UnsyncBoxBody<Bytes, E> {
+    let never = |never: Infallible| match never {};
+    Full::new(Bytes::from(bytes)).map_err(never).boxed_unsync()
 }
 
 /// What comes through a channel, as a body.

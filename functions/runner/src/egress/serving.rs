@@ -3,17 +3,14 @@
 use std::sync::Arc;
 
 use awo_domain::environment::EgressHosts;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{
-    CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE,
-    PROXY_AUTHORIZATION,
+    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
 };
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Method, Request, Response, StatusCode, Uri};
+use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -23,6 +20,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::connecting::connect;
+use crate::loopback::{self, refusal, whole};
 
 /// Of a request of plain HTTP without a port.
 const HTTP_PORT: u16 = 80;
@@ -87,11 +85,8 @@ impl Serving {
     fn is_admitted(&self, headers: &HeaderMap) -> bool {
         let shown = || {
             let shown = headers.get(PROXY_AUTHORIZATION)?.to_str().ok()?;
-            let (scheme, pair) = shown.split_once(' ')?;
-            let pair = STANDARD.decode(pair.trim()).ok()?;
-            let at = pair.iter().position(|byte| *byte == b':')?;
-            let is_key = bool::from(pair[at + 1..].ct_eq(self.key.as_bytes()));
-            Some(scheme.eq_ignore_ascii_case("basic") && is_key)
+            let password = loopback::basic_password(shown)?;
+            Some(bool::from(password.ct_eq(self.key.as_bytes())))
         };
         shown().unwrap_or_default()
     }
@@ -169,17 +164,4 @@ fn destination(uri: &Uri, is_tunnel: bool) -> Result<(String, u16), &'static str
         return Err("a URL for a proxy holds no user and no password");
     }
     Ok((authority.host().to_owned(), port))
-}
-
-fn refusal(status: StatusCode, message: &str) -> Answer {
-    let mut answer = Response::new(whole(format!("{message}\n").into_bytes()));
-    *answer.status_mut() = status;
-    let text = HeaderValue::from_static("text/plain; charset=utf-8");
-    answer.headers_mut().insert(CONTENT_TYPE, text);
-    answer
-}
-
-fn whole(bytes: Vec<u8>) -> UnsyncBoxBody<Bytes, hyper::Error> {
-    let never = |never: std::convert::Infallible| match never {};
-    Full::new(Bytes::from(bytes)).map_err(never).boxed_unsync()
 }

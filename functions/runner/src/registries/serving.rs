@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use http::{Method, Request, Response, StatusCode};
+use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use subtle::ConstantTimeEq;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::access::Upstream;
 use super::pages;
-use crate::loopback::PipedBody;
+use crate::loopback::{self, PipedBody, refusal, whole};
 
 /// Most requests at once; others wait.
 const MAX_REQUESTS: usize = 32;
@@ -121,12 +119,7 @@ impl Serving {
         let shown = headers.get(AUTHORIZATION)?.to_str().ok()?;
         let is_shown = match shown.split_once(' ')? {
             (scheme, token) if scheme.eq_ignore_ascii_case("bearer") => is_key(token.as_bytes()),
-            (scheme, pair) if scheme.eq_ignore_ascii_case("basic") => {
-                let pair = STANDARD.decode(pair).ok()?;
-                let at = pair.iter().position(|byte| *byte == b':')?;
-                is_key(&pair[at + 1..])
-            }
-            _ => false,
+            _ => is_key(&loopback::basic_password(shown)?),
         };
         is_shown.then(|| AdmittedRequest {
             target: target.to_owned(),
@@ -192,19 +185,6 @@ fn not_passed_on(status: StatusCode) -> Option<Answer> {
                        another with `awo admin set-secret`";
         refusal(StatusCode::FORBIDDEN, message)
     })
-}
-
-fn refusal(status: StatusCode, message: &str) -> Answer {
-    let mut answer = Response::new(whole(format!("{message}\n").into_bytes()));
-    *answer.status_mut() = status;
-    let text = HeaderValue::from_static("text/plain; charset=utf-8");
-    answer.headers_mut().insert(CONTENT_TYPE, text);
-    answer
-}
-
-fn whole(bytes: Vec<u8>) -> UnsyncBoxBody<Bytes, std::io::Error> {
-    let never = |never: std::convert::Infallible| match never {};
-    Full::new(Bytes::from(bytes)).map_err(never).boxed_unsync()
 }
 
 /// An answer in pieces; the permit is held to its end.

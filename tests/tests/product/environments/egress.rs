@@ -1,12 +1,15 @@
 //! The hosts that an environment's commands reach, as the commands themselves find it.
 
+use std::path::Path;
+
 use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
-use super::runs::{MAKEFILE, order, ran};
+use super::runs::{order, ran};
 use super::{make, wrong};
 
+const RUN: &str = "/api/v1/verification/run";
 /// What each command tries. It serves HTTP on loopback itself, which an environment names as
 /// `localhost`, and asks for it by way of the proxy that its variables name.
 const PROBE: &str = r#"
@@ -66,14 +69,12 @@ found = {
 json.dump(found, open(sys.argv[1], "w"))
 "#;
 
-/// The same for setup, agent and verification, each into a file of its own.
-fn files() -> Vec<(&'static str, String)> {
-    let check = format!(
-        "{}\n\t@python3 probe.py verified.json && cat verified.json\n",
-        MAKEFILE.trim()
-    );
-    vec![("probe.py", PROBE.to_owned()), ("Makefile", check)]
-}
+/// The same for setup, agent and verification, each into a file of its own. A verification of the run
+/// happens in a checkout that is gone afterwards, so it judges for itself.
+const CHECK: &str = "test:\n\t@python3 probe.py verified.json\n\
+    \t@grep -qF '\"device\": \"lo' verified.json\n\
+    \t@grep -qF '\"tunnelled\": [200, \"hello\"]' verified.json\n\
+    \t@grep -qF '\"sockets\": [\"EACCES\", \"EAFNOSUPPORT\"]' verified.json\n";
 
 fn judge(found: &Value, by: &str) {
     let hello = json!([200, "hello"]);
@@ -132,22 +133,26 @@ async fn commands_reach_the_hosts_that_their_environment_names_and_no_other() {
         "setup": [{ "name": "probe", "run": "python3 probe.py setup.json" }],
     });
     make(&service.client, &environment).await;
-    let files = files();
-    let files: Vec<(&str, &str)> = files
-        .iter()
-        .map(|(name, text)| (*name, text.as_str()))
-        .collect();
-    let repository = Repository::with(&files);
+    let repository = Repository::with(&[("probe.py", PROBE), ("Makefile", CHECK)]);
     let agent = "python3 probe.py agent.json && cp setup.json from-setup.json && touch work.txt";
     let mut body = order(&repository.url(), agent);
     body["environment"] = json!("narrow");
     let run = ran(&service, &body).await;
     assert_eq!(run["status"], "succeeded", "{run:#}");
+    assert_eq!(run["verified"], true, "{run:#}");
     let branch = run["branch"].as_str().unwrap();
     for (by, file) in [("setup", "from-setup.json"), ("agent", "agent.json")] {
         let found = serde_json::from_str(&repository.show(branch, file)).unwrap();
         judge(&found, by);
     }
+    // One that a client requests happens in place.
+    let dir = Path::new(run["workDir"].as_str().unwrap());
+    let verification = json!({ "workDir": dir });
+    let answer = service.client.post(RUN, &verification).await;
+    let status = &answer.body["data"]["overallStatus"];
+    assert_eq!(status, "passed", "{}", answer.text);
+    let found = std::fs::read_to_string(dir.join("verified.json")).unwrap();
+    judge(&serde_json::from_str(&found).unwrap(), "verification");
     let id = run["runId"].as_str().unwrap();
     let audit = service
         .client
