@@ -24,7 +24,9 @@ async fn a_burst_to_one_receiver_takes_one_connection() {
         World::new().await,
         Receiver::start(answer(200, "", "ok")).await,
     );
-    sends(&world, &receiver, &[(1, 0), (1, 10), (1, 20), (1, 30)]).await;
+    // What an attempt takes counts to the time of its connection: on a busy machine it may be long.
+    let burst = [(1, 0), (1, 900), (1, 1_800), (1, 2_700)];
+    sends(&world, &receiver, &burst).await;
     assert_eq!(receiver.connections(), 1);
 }
 
