@@ -92,6 +92,8 @@ pub(crate) struct ContainedProcesses {
     sandbox: Option<Machine>,
     /// True if commands reach no network but loopback.
     loopback_only: bool,
+    /// True if this host has no process of another run.
+    is_alone: bool,
     stop: StopSignal,
     /// What is masked in what commands print.
     masks: Masks,
@@ -113,6 +115,7 @@ impl ContainedProcesses {
             user: settings.effective_agent_user(),
             sandbox: Some(Machine::of(settings)),
             loopback_only: false,
+            is_alone: settings.is_task,
             stop,
             masks: Masks::default(),
         }
@@ -144,6 +147,7 @@ impl ContainedProcesses {
             user: None,
             sandbox: None,
             loopback_only: false,
+            is_alone: false,
             stop,
             masks: Masks::default(),
         })
@@ -220,6 +224,7 @@ impl ContainedProcesses {
             limits: job.limits.clone(),
             sandbox: self.sandbox.as_ref().map(|machine| sandbox(machine, job)),
             loopback_only: self.loopback_only,
+            is_alone: self.is_alone,
             argv: job.argv.to_vec(),
         };
         let child = Command::new(&self.program)

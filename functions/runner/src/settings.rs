@@ -20,6 +20,9 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 /// them, since agents and verifiers have a home of their own. They name places, never secrets.
 const TOOL_HOMES: [&str; 4] = ["JAVA_HOME", "PYENV_ROOT", "RBENV_ROOT", "RUSTUP_HOME"];
 
+/// ECS sets it in each container of a task.
+const TASK: &str = "ECS_CONTAINER_METADATA_URI_V4";
+
 /// What the nonce is good for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
@@ -98,6 +101,8 @@ pub(crate) struct Settings {
     pub(crate) private_dirs: Vec<PathBuf>,
     /// Where git hosts and their APIs are.
     pub(crate) hosts: Hosts,
+    /// True in a task of the cloud, which has no process of another run.
+    pub(crate) is_task: bool,
     /// This program, for `supervise`.
     pub(crate) program: PathBuf,
 }
@@ -153,6 +158,7 @@ impl Settings {
             hosts: Hosts::from_env(&API_VARIABLES, text, is_loopback)?,
             path: tools().0,
             tool_homes: tools().1,
+            is_task: text(TASK).is_some(),
             program: own_program()?,
         })
     }

@@ -18,11 +18,14 @@
 //! which kills them with [`kill_descendants`]. Only another user id for the command protects the
 //! supervisor; that is the purpose of `--uid` and `--gid`.
 
+mod calls;
 mod files;
+mod filter;
 mod hardening;
 mod limits;
 mod measure;
 mod network;
+mod objects;
 mod order;
 mod sandbox;
 mod supervise;

@@ -9,13 +9,15 @@ use crate::{Limits, Sandbox};
 /// The command line.
 pub const USAGE: &str = "usage: supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N] \
 [--max-memory-mb N] [--max-disk-mb N] [--max-processes N] [--place FOLDER…] \
-[--read PATH…] [--write PATH…] [--hide FOLDER…] [--loopback-only] -- command [argument…]
+[--read PATH…] [--write PATH…] [--hide FOLDER…] [--loopback-only] [--alone] -- command [argument…]
 
 Runs the command in its own session and kills everything that is left of it when it is over.
 A tree that takes more than a limit is killed; each --place is a folder whose contents count.
 With --read or --write the command sees nothing else of the file system, where the kernel has Landlock;
 a folder that is hidden is not granted with those above it.
 With --loopback-only the command reaches no other network, or is not started.
+With --alone no other run is on this host: the command may trace processes and use System V objects,
+which are removed at its end.
 Standard input takes lines; its end means `kill`:
   int [ms]   SIGINT to the command's process group, kill after so many milliseconds
   term [ms]  SIGTERM to the whole tree, kill what is left of it after so many milliseconds
@@ -47,6 +49,8 @@ pub struct Order {
     pub sandbox: Option<Sandbox>,
     /// True if it reaches no network but loopback.
     pub loopback_only: bool,
+    /// True if this host has no process of another run, as a task of the cloud.
+    pub is_alone: bool,
     /// The command; never empty.
     pub argv: Vec<OsString>,
 }
@@ -64,6 +68,7 @@ impl Order {
         let mut limits = Limits::default();
         let mut sandbox = Sandbox::default();
         let mut loopback_only = false;
+        let mut is_alone = false;
         loop {
             let flag = args
                 .next()
@@ -82,6 +87,7 @@ impl Order {
                 Some("--write") => sandbox.writes.push(args.next().ok_or(NO_PATH)?.into()),
                 Some("--hide") => sandbox.hidden.push(args.next().ok_or(NO_PATH)?.into()),
                 Some("--loopback-only") => loopback_only = true,
+                Some("--alone") => is_alone = true,
                 _ => return Err(format!("unknown argument {}", flag.to_string_lossy())),
             }
         }
@@ -107,6 +113,7 @@ impl Order {
             limits,
             sandbox: (sandbox != Sandbox::default()).then_some(sandbox),
             loopback_only,
+            is_alone,
             argv,
         })
     }
@@ -147,6 +154,9 @@ impl Order {
         }
         if self.loopback_only {
             args.push("--loopback-only".into());
+        }
+        if self.is_alone {
+            args.push("--alone".into());
         }
         args.push("--".into());
         args.extend(self.argv.iter().cloned());
@@ -189,6 +199,7 @@ mod tests {
                 hidden: vec!["/d".into()],
             }),
             loopback_only: true,
+            is_alone: true,
             argv: vec!["sh".into(), "-c".into(), "--".into()],
         };
         assert_eq!(Order::parse(order.to_args().into_iter()), Ok(order));

@@ -13,9 +13,11 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
 
+use crate::calls::{CallRequests, start_filtered};
+use crate::filter::Filter;
 use crate::limits::{self, Kernel};
 use crate::measure::Measuring;
-use crate::network::{self, SocketRequests};
+use crate::objects;
 use crate::order::MAX_GRACE_MS;
 use crate::sandbox::drop_capabilities;
 use crate::tree::{POLL, Termination};
@@ -77,6 +79,9 @@ pub(crate) fn supervise(order: &Order) -> Report {
     };
     let breach = watch(&events, main_child, measuring.as_mut(), &mut note);
     let killed = tree::kill_descendants(KILL_LIMIT, &mut note);
+    if order.is_alone && killed.survivors == 0 {
+        objects::remove_of(command_uid(order));
+    }
     Report {
         // Without a status the main child itself is among the survivors of SIGKILL.
         end: end.unwrap_or(ProcessEnd::Signaled {
@@ -111,7 +116,7 @@ fn prepare() -> io::Result<SignalFd> {
     )?)
 }
 
-fn start(order: &Order) -> io::Result<(Pid, Option<SocketRequests>)> {
+fn start(order: &Order) -> io::Result<(Pid, Option<CallRequests>)> {
     let mut command = Command::new(&order.argv[0]);
     command.args(&order.argv[1..]).stdin(Stdio::null());
     let user = other_user(order);
@@ -120,12 +125,12 @@ fn start(order: &Order) -> io::Result<(Pid, Option<SocketRequests>)> {
         // supplementary groups, before it changes the ids.
         command.gid(gid).uid(uid);
     }
-    let uid = user.map_or_else(|| nix::unistd::geteuid().as_raw(), |(uid, _)| uid);
-    let kernel = Kernel::of(&order.limits, uid)?;
+    let kernel = Kernel::of(&order.limits, command_uid(order))?;
     let mut sandbox = match &order.sandbox {
         Some(sandbox) => sandbox.rules()?,
         None => None,
     };
+    let filter = filter(order, sandbox.is_some());
     // Restricted root is a user like any other.
     let is_restricted = sandbox.is_some() || order.loopback_only;
     let gives_up = is_restricted && user.is_none() && nix::unistd::geteuid().is_root();
@@ -153,21 +158,31 @@ fn start(order: &Order) -> io::Result<(Pid, Option<SocketRequests>)> {
         });
     }
     // The handle is dropped: waiting is done for all children at once.
-    let mut spawn = move || {
+    let spawn = move || {
         let child = limits::first_to_go(|| command.spawn())?;
         Ok(Pid::from_raw(child.id().cast_signed()))
     };
-    if order.loopback_only {
-        let (pid, requests) = network::start_confined(spawn)?;
-        Ok((pid, Some(requests)))
-    } else {
-        Ok((spawn()?, None))
+    start_filtered(filter, spawn)
+}
+
+/// The filter of a command. One without a sandbox is a person's own, on that person's machine.
+fn filter(order: &Order, has_landlock: bool) -> Filter {
+    let is_own = order.sandbox.is_none() || order.is_alone;
+    Filter {
+        loopback_only: order.loopback_only,
+        tracing: is_own || has_landlock,
+        own_objects: is_own || objects::separate(),
+        judged: true,
     }
 }
 
 /// The user that the command runs as, where it is another one. Only root can become somebody else.
 fn other_user(order: &Order) -> Option<(u32, u32)> {
     order.user.filter(|_| nix::unistd::geteuid().is_root())
+}
+
+fn command_uid(order: &Order) -> u32 {
+    other_user(order).map_or_else(|| nix::unistd::geteuid().as_raw(), |(uid, _)| uid)
 }
 
 /// Returns when it is over, or everything that is left is to be killed: when the command has
@@ -247,12 +262,12 @@ fn interrupt(main_child: Pid) {
 struct Events<'a> {
     order: &'a Order,
     signals: &'a SignalFd,
-    /// Absent where the command may reach any network.
-    requests: Option<&'a SocketRequests>,
+    /// Absent where the kernel has no place for another supervisor.
+    requests: Option<&'a CallRequests>,
 }
 
 impl Events<'_> {
-    /// Waits for stop requests, the tree's requests for sockets, or the death of a child, at most until
+    /// Waits for stop requests, calls of the tree that are to be judged, or the death of a child, at most until
     /// `until`.
     fn next(&self, until: Option<Instant>) -> Vec<StopRequest> {
         let timeout = until.map_or(PollTimeout::NONE, |at| {

@@ -9,6 +9,7 @@
 )]
 
 mod escapes;
+mod filter;
 mod limits;
 mod network;
 mod sandbox;
