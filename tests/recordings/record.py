@@ -29,7 +29,9 @@ HEADER = """\
 # source    "program": recorded from the program; "documentation": written after its public documentation
 # exit      exit code
 # passed, failed, skipped
-#           number of tests; a file that cannot be loaded is a failed test only where the runner counts it as one
+#           number of tests; a file that cannot be loaded is a failed test only where the runner counts it as one;
+#           skipped ones are pending and todo ones, too
+# hidden    those counts that the output does not show
 # failed_names
 #           the failing tests, as a maintainer names them
 # none_ran  true if no test ran
@@ -41,11 +43,11 @@ class Case:
     """One recording: the project's files, the command, and what is true of it."""
 
     def __init__(self, folder, name, version, files, command, counts=(0, 0, 0), names=(), missing=None,
-                 text=None, code=None, env=None):
+                 text=None, code=None, env=None, hidden=()):
         self.file = f"{folder}/{name}.txt"
         self.runner = name.split("-")[0] if not missing else name
         self.version, self.files, self.command = version, files, command
-        self.counts, self.names, self.missing = counts, list(names), missing
+        self.counts, self.names, self.missing, self.hidden = counts, list(names), missing, list(hidden)
         # Only of a recording after documentation: its text and its exit code.
         self.text, self.code, self.env = text, code, env or {}
 
@@ -60,8 +62,9 @@ class Case:
         if self.missing:
             return row | {"missing": self.missing}
         passed, failed, skipped = self.counts
-        return row | {"passed": passed, "failed": failed, "skipped": skipped, "failed_names": self.names,
-                      "none_ran": passed + failed == 0}
+        hidden = {"hidden": self.hidden} if self.hidden else {}
+        return row | {"passed": passed, "failed": failed, "skipped": skipped, **hidden,
+                      "failed_names": self.names, "none_ran": passed + failed == 0}
 
 
 class Machine:
