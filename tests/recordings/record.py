@@ -76,11 +76,12 @@ class Machine:
         self.versions = {}
         # A path of an output is a folder of the prefix, or of its environments.
         self.paths = [str(self.work / "project"), str(self.work), str(self.prefix), str(Path.home())]
+        cargo_home = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
         self.env = {
-            "PATH": f"{self.prefix}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "PATH": f"{self.prefix}/bin:{cargo_home}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": str(self.prefix / "home"), "LANG": "C.UTF-8", "CI": "true", "P": str(self.prefix),
             "V": str(self.prefix / "venv" / "bin"), "N": str(self.prefix / "npm" / "node_modules" / ".bin"),
-            "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
+            "CARGO_HOME": cargo_home,
             "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
             "CARGO_NET_OFFLINE": "true", "GOFLAGS": "-mod=mod", "GOPROXY": "off", "NX_DAEMON": "false",
             "TURBO_TELEMETRY_DISABLED": "1", "DO_NOT_TRACK": "1", "NO_UPDATE_NOTIFIER": "1",
@@ -170,6 +171,8 @@ def main():
         if pattern and not re.search(pattern[0], case.file):
             continue
         code, output = case.recorded(machine)
+        if code == 127 and not case.missing:
+            sys.exit(f"{case.file}: {output.decode()}")
         if len(output) > MAX_BYTES:
             failures.append(f"{case.file} has {len(output)} bytes")
         path = RECORDINGS / case.file
