@@ -1,4 +1,4 @@
-"""Projects in Java: Maven Surefire with JUnit 4 and 5, Gradle. Both run offline, on Debian's repository of Maven."""
+"""Projects in Java: Maven Surefire with JUnit 4 and 5, Gradle. Both run offline, with Debian's libraries."""
 
 from standard import Toy
 
@@ -16,10 +16,9 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 DEPENDENCY = ("<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version>"
               "<scope>test</scope></dependency>")
 JUNIT4 = DEPENDENCY % ("junit", "junit", "4.x")
-JUNIT5 = DEPENDENCY % ("org.junit.jupiter", "junit-jupiter-engine", "5.x")
+JUNIT5 = DEPENDENCY % ("org.junit.jupiter", "junit-jupiter-engine", "5.9.2")
 GRADLE = """apply plugin: 'java'
-repositories { maven { url 'file:///usr/share/maven-repo' } }
-dependencies { testCompile 'junit:junit:4.x' }
+dependencies { testCompile files('/usr/share/java/junit4.jar', '/usr/share/java/hamcrest-core.jar') }
 """
 STYLES = {4: ("org.junit.Test", "org.junit.Ignore", "org.junit.Assert.assertEquals"),
           5: ("org.junit.jupiter.api.Test", "org.junit.jupiter.api.Disabled",
