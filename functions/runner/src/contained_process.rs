@@ -134,6 +134,14 @@ impl ContainedProcesses {
         }
     }
 
+    /// For commands that may also read `path`.
+    pub(crate) fn reading(mut self, path: PathBuf) -> ContainedProcesses {
+        if let Some(machine) = &mut self.sandbox {
+            machine.grant(path);
+        }
+        self
+    }
+
     /// For commands of a person's own: as that person, with that person's tools.
     ///
     /// # Errors

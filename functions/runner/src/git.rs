@@ -17,13 +17,15 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::output::Tail;
 use crate::stop::StopSignal;
 
 /// For a call without a remote.
 pub(crate) const LOCAL_LIMIT: Duration = Duration::from_secs(120);
+/// Interval at which a watched folder is measured.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// Most bytes that are read of an answer.
 const MAX_STDOUT_BYTES: u64 = 32 * 1_024 * 1_024;
 /// Most bytes of complaints that are stored.
@@ -68,6 +70,18 @@ pub(crate) enum GitError {
     Failed(String),
     #[error("the run was stopped")]
     Stopped,
+    /// It fetched more than its caller wants.
+    #[error("more than {0} bytes were fetched, or they took too long")]
+    TooLarge(u64),
+}
+
+/// A folder that a call fills, and the limits of that beyond which another way is taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Watched<'a> {
+    pub(crate) dir: &'a Path,
+    pub(crate) most_bytes: u64,
+    /// From when on any content of the folder is too late.
+    pub(crate) patience: Duration,
 }
 
 /// One call.
@@ -83,6 +97,7 @@ pub(crate) struct Call<'a> {
     /// Of what it writes only so many bytes matter; the rest is counted.
     pub(crate) head: Option<u64>,
     pub(crate) limit: Option<Duration>,
+    pub(crate) watched: Option<Watched<'a>>,
 }
 
 impl<'a> Call<'a> {
@@ -186,6 +201,7 @@ impl Git {
             answer = converse(&mut child, call.input, call.head) => answer,
             () = sleep(limit) => Err(GitError::TimedOut(limit)),
             () = self.stop.stopped() => Err(GitError::Stopped),
+            most = outgrown(call.watched) => Err(GitError::TooLarge(most)),
         };
         if result.is_err() {
             // Its helpers are in its group; none of them makes a session of its own.
@@ -287,6 +303,32 @@ const AUTHOR_EMAIL: &str = "awo@localhost";
 pub(crate) fn without(secrets: &[String], text: String) -> String {
     let known = secrets.iter().filter(|secret| !secret.is_empty());
     known.fold(text, |text, secret| text.replace(secret.as_str(), "***"))
+}
+
+/// Returns once a folder has outgrown its limits; never, where none is watched.
+async fn outgrown(watched: Option<Watched<'_>>) -> u64 {
+    let Some(watched) = watched else {
+        return std::future::pending().await;
+    };
+    let began = Instant::now();
+    loop {
+        sleep(WATCH_INTERVAL).await;
+        let bytes = size_of_tree(watched.dir);
+        if bytes > watched.most_bytes || (bytes > 0 && began.elapsed() > watched.patience) {
+            return watched.most_bytes;
+        }
+    }
+}
+
+/// Bytes of the files below a folder of git's; what vanishes meanwhile counts for nothing.
+pub(crate) fn size_of_tree(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => size_of_tree(&entry.path()),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
 }
 
 async fn converse(

@@ -76,6 +76,10 @@ impl Layout {
     pub(crate) fn repo(&self) -> PathBuf {
         self.run_dir.join("repo.git")
     }
+    /// The objects of the runner's repository; commands may read them, since checkouts share them.
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.repo().join("objects")
+    }
     /// The one configuration file that git reads.
     pub(crate) fn git_config(&self) -> PathBuf {
         self.run_dir.join("git.config")
@@ -135,7 +139,7 @@ impl Layout {
     }
 
     /// Gives one file or folder to the agent's user.
-    fn give(&self, path: &Path) -> io::Result<()> {
+    pub(crate) fn give(&self, path: &Path) -> io::Result<()> {
         give(path, self.user)
     }
 

@@ -3,12 +3,14 @@
 //! It uses the workspace only as a work tree: only the files count. The `.git` in the workspace is
 //! a copy for the agent, which no call here ever reads.
 //!
-//! The clone is shallow, with [`DEPTH`] commits of one branch: enough history for an agent, a
-//! bounded cost for any repository, and a result that can be pushed, since the origin lacks only
-//! the commits made here. A partial clone was rejected: it fetches lazily, so local calls would
-//! need the network and credentials at any time.
+//! The clone has the whole history of one branch with its tags, or, where that is too large, its
+//! last commits: a bounded cost for any repository, and a result that can be pushed, since the
+//! origin lacks only the commits made here. A partial clone was rejected: it fetches lazily, so
+//! local calls would need the network and credentials at any time.
 
 mod branches;
+mod checkout;
+mod cloning;
 mod ignoring;
 mod merging;
 mod restoring;
@@ -18,6 +20,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use awo_domain::source::GitSource;
@@ -26,10 +29,8 @@ use crate::git::{Call, Git, GitError};
 use crate::git_guard::PutAside;
 use crate::layout::Layout;
 
+pub(crate) use checkout::Head;
 pub(crate) use merging::{Conflict, Merge};
-
-/// Commits of history that the clone has.
-const DEPTH: &str = "--depth=50";
 
 /// Longest time for a diff that people read.
 const DIFF_LIMIT: Duration = Duration::from_secs(30);
@@ -39,6 +40,8 @@ const DIFF_LIMIT: Duration = Duration::from_secs(30);
 pub(crate) struct Base {
     pub(crate) commit: String,
     pub(crate) branch: String,
+    /// Number of commits to which a history that is too large was cut.
+    pub(crate) depth: Option<u32>,
 }
 
 /// A commit of an iteration.
@@ -68,6 +71,10 @@ pub(crate) struct Repository {
     dir: PathBuf,
     workspace: PathBuf,
     aside: PathBuf,
+    /// Largest history that is cloned whole, in bytes.
+    most_history: u64,
+    /// The lines of `packed-refs` for the tags of the base and its ancestors.
+    tags: OnceLock<Vec<u8>>,
 }
 
 impl Repository {
@@ -77,51 +84,9 @@ impl Repository {
             dir: layout.repo(),
             workspace: layout.workspace(),
             aside: layout.aside(),
+            most_history: cloning::MOST_HISTORY_BYTES,
+            tags: OnceLock::new(),
         }
-    }
-
-    /// Clones, and fills the workspace with the base: `start`, or the branch's head.
-    pub(crate) async fn clone(
-        &self,
-        source: &GitSource,
-        start: Option<&str>,
-        limit: Duration,
-    ) -> Result<Base, GitError> {
-        let mut args: Vec<OsString> = vec!["clone".into(), "--quiet".into(), "--bare".into()];
-        // An empty template: sample hooks would be copied one by one.
-        args.extend(["--template=", DEPTH, "--single-branch", "--no-tags"].map(OsString::from));
-        if let Some(branch) = &source.branch {
-            args.push(format!("--branch={}", branch.as_str()).into());
-        }
-        args.extend(["--".into(), source.repository.as_str().into()]);
-        args.push(self.dir.clone().into());
-        let mut clone = Call::new(args);
-        clone.remote = true;
-        clone.limit = Some(limit);
-        self.git.call(clone).await?;
-        if let Some(start) = start {
-            self.begin_at(source, start, limit).await?;
-        }
-        let head = Call::new(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
-        let (head, checkout) = tokio::join!(
-            self.git.answer(self.here(head)),
-            self.check_out("HEAD", &self.workspace, None)
-        );
-        let head = head?;
-        if !head.success {
-            return Err(GitError::Failed(
-                "the repository has no commit yet: push a first commit and start again".to_owned(),
-            ));
-        }
-        checkout?;
-        let text = String::from_utf8_lossy(&head.stdout).into_owned();
-        let (commit, name) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
-        let branch = source.branch.as_ref().map(|branch| branch.as_str());
-        let branch = name.strip_prefix("refs/heads/").or(branch);
-        Ok(Base {
-            commit: commit.to_owned(),
-            branch: branch.unwrap_or("HEAD").to_owned(),
-        })
     }
 
     /// From here on commits stand on no branch; the copy for the agent is made before.

@@ -87,6 +87,11 @@ impl Machine {
         }
     }
 
+    /// Lets all commands read `path` as well.
+    pub(crate) fn grant(&mut self, path: PathBuf) {
+        self.reads.push(path);
+    }
+
     /// What a command sees: of its own, it reads `reads` and writes `writes`.
     pub(crate) fn sandbox<'a>(
         &self,

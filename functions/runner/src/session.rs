@@ -6,6 +6,7 @@ use std::time::Duration;
 use awo_domain::RunId;
 use awo_domain::control::{Outcome, RunEnvironment, RunSpec, StopRequest};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, hide_memory, kill_descendants};
+use nix::sys::stat::Mode;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -81,6 +82,9 @@ pub fn run() -> ExitCode {
         .with_writer(std::io::stderr)
         .with_max_level(tracing::Level::INFO)
         .init();
+    // The agents' user reads what the runner's repository shares with a checkout, whatever mask
+    // the runner was started with; secrets have modes of their own.
+    nix::sys::stat::umask(Mode::S_IWGRP | Mode::S_IWOTH);
     let settings = match prepare() {
         Ok(settings) => settings,
         Err(why) => return refuse(&why),

@@ -138,7 +138,8 @@ fn not_cloned(why: GitError, spec: &RunSpec) -> NoWorkspace {
              the runner and start again",
             limit.as_secs()
         ),
-        GitError::Failed(reported) => match clone_fault(&reported) {
+        GitError::TooLarge(_) => format!("cloning {url} failed: {why}"),
+        GitError::Failed(ref reported) => match clone_fault(reported) {
             Some(CloneFault::NoBranch) => format!(
                 "{url} has no branch {branch}: use an existing branch, or omit it for the default \
                  branch"

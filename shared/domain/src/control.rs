@@ -194,6 +194,9 @@ pub enum RunnerEvent {
         branch: String,
         /// Absolute path of the workspace.
         work_dir: String,
+        /// Number of commits to which a history that is too large to be fetched whole was cut.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        depth: Option<u32>,
     },
     /// The environment's setup is done.
     EnvironmentReady {

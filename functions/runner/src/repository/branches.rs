@@ -1,13 +1,14 @@
 //! Commits and branches of the origin beyond the one branch that was cloned.
 //!
 //! A fetch of a branch has no depth limit: it gets all commits between the branch and known
-//! commits, so that a merge base can be found despite the shallow clone.
+//! commits, so that a merge base can be found even if the clone was cut.
 
 use std::time::Duration;
 
 use awo_domain::source::{Branch, GitSource};
 
-use super::{DEPTH, Repository};
+use super::Repository;
+use super::cloning::{DEPTH, depth_option};
 use crate::git::{Call, GitError};
 
 /// What all fetches have in common.
@@ -25,14 +26,17 @@ impl Repository {
         &self,
         source: &GitSource,
         start: &str,
+        depth: Option<u32>,
         limit: Duration,
     ) -> Result<(), GitError> {
         if !is_hash(start) {
             return Err(GitError::Failed(format!("{start:?} is no commit")));
         }
         if !self.has(start).await? {
-            let operands = [DEPTH, "--", source.repository.as_str(), start];
-            let mut fetch = self.here(Call::new(FETCH.into_iter().chain(operands)));
+            let depth = depth.map(|_| depth_option(DEPTH));
+            let operands = ["--", source.repository.as_str(), start];
+            let args = FETCH.into_iter().chain(depth.as_deref()).chain(operands);
+            let mut fetch = self.here(Call::new(args));
             fetch.remote = true;
             fetch.limit = Some(limit);
             self.git.call(fetch).await.map_err(|why| match why {

@@ -20,10 +20,7 @@ impl Repository {
         files: &[&Change],
     ) -> Result<Option<Commit>, GitError> {
         let tree = self.restored_tree(base, commit, files).await?;
-        let parents = self
-            .text(&["rev-list", "--parents", "-n", "1", commit])
-            .await?;
-        let parents: Vec<String> = parents.split(' ').skip(1).map(str::to_owned).collect();
+        let parents = self.parents(commit).await?;
         if let [parent] = parents.as_slice()
             && self
                 .text(&["rev-parse", &format!("{parent}^{{tree}}")])
@@ -49,16 +46,30 @@ impl Repository {
         let tree = self
             .text(&["rev-parse", &format!("{commit}^{{tree}}")])
             .await?;
-        let parents = self
-            .text(&["rev-list", "--parents", "-n", "1", commit])
-            .await?;
-        let parents: Vec<String> = parents.split(' ').skip(1).map(str::to_owned).collect();
+        let parents = self.parents(commit).await?;
         let message = self.message_of(commit).await?;
         let mut message = message.trim_ascii_end().to_vec();
         message.extend_from_slice(format!("\n\n{note}\n").as_bytes());
         let hash = self.commit_tree(&tree, &parents, message).await?;
         self.point("HEAD", &hash).await?;
         Ok(hash)
+    }
+
+    /// A commit with another tree, and otherwise as `commit`; itself, where it has that tree.
+    pub(super) async fn with_tree(&self, commit: &str, tree: &str) -> Result<String, GitError> {
+        let present = format!("{commit}^{{tree}}");
+        if self.text(&["rev-parse", &present]).await? == tree {
+            return Ok(commit.to_owned());
+        }
+        let parents = self.parents(commit).await?;
+        let message = self.message_of(commit).await?;
+        self.commit_tree(tree, &parents, message).await
+    }
+
+    async fn parents(&self, commit: &str) -> Result<Vec<String>, GitError> {
+        let args = ["rev-list", "--parents", "-n", "1", commit];
+        let listed = self.text(&args).await?;
+        Ok(listed.split(' ').skip(1).map(str::to_owned).collect())
     }
 
     async fn restored_tree(

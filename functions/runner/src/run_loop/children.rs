@@ -68,7 +68,7 @@ impl Work<'_> {
             return Ok(Err(why.to_owned()));
         }
         let commit = tally.commit.as_ref().unwrap_or(&self.base.commit).clone();
-        let branch = format!("{}{}", git_ops.branch_prefix, self.spec.run_id);
+        let branch = self.result_branch();
         let source = &self.spec.source;
         match delivery::deliver(self.repository, source, &commit, &branch).await {
             Delivery::Delivered => {}

@@ -11,6 +11,12 @@ use crate::delivery::result::{OpenFailure, PushedResult};
 use crate::stop::StopOutcome;
 
 impl Work<'_> {
+    /// The branch that is pushed.
+    pub(super) fn result_branch(&self) -> String {
+        let prefix = &self.spec.profile.git_ops.branch_prefix;
+        format!("{prefix}{}", self.spec.run_id)
+    }
+
     /// Opens the pull request, where the profile wants one of a run that is no part of another, and reports the delivery.
     pub(super) async fn delivered(
         &self,

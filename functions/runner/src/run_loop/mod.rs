@@ -121,10 +121,14 @@ pub(crate) async fn run(
     let began = Instant::now();
     let result = async {
         let (environment, registries) = surroundings(spec).await?;
+        // What is hidden from commands has to be there when they are confined; a failure is
+        // reported with the run's folders.
+        let _ = std::fs::create_dir_all(&settings.workspace_root);
         let processes = ContainedProcesses::new(settings, stop.clone());
         let processes = environment.processes(processes);
         let cache = caches(settings, spec);
         let made = layout.insert(begin(settings, spec, &processes)?);
+        let processes = processes.reading(made.objects());
         let git = Git::new(
             settings.path.clone(),
             stop.clone(),
@@ -260,6 +264,7 @@ impl Work<'_> {
             commit: self.base.commit.clone(),
             branch: self.base.branch.clone(),
             work_dir: self.layout.workspace().to_string_lossy().into_owned(),
+            depth: self.base.depth,
         };
         self.reporter.event(ready).await;
         self.baseline(tally).await?;

@@ -16,7 +16,8 @@ use crate::git::GitError;
 use crate::layout;
 use crate::prompt;
 use crate::stop::StopOutcome;
-use crate::verify::{self, Judgement, NotPrepared, Tree, Verification, subject};
+use crate::verify::subject::{self, Candidate};
+use crate::verify::{self, Judgement, NotPrepared, Tree, Verification};
 
 /// What the feedback is called that is the base's.
 const BASELINE_CHECK: &str = "baseline";
@@ -123,11 +124,17 @@ impl Work<'_> {
     ) -> Result<(Judgement, Vec<String>), Abort> {
         let number = tally.iterations;
         let commit = tally.commit.as_ref().unwrap_or(&self.base.commit);
-        let base = &self.base.commit;
         let profile = &self.spec.profile;
         let limit = self.verification_limit();
         let guard = self.guard(limit);
-        let made = subject::prepare(self.repository, self.layout, &guard, base, commit, number);
+        let candidate = Candidate {
+            commit,
+            branch: &self.result_branch(),
+            base: self.base,
+            source: &self.spec.source,
+            number,
+        };
+        let made = subject::prepare(self.repository, self.layout, &guard, &candidate);
         let subject = match made.await {
             Ok(subject) => subject,
             Err(NotPrepared::Git(GitError::Stopped)) => {
@@ -197,7 +204,7 @@ impl Work<'_> {
             });
         }
         self.reporter.event(RunnerEvent::DeliveryStarted {}).await;
-        let branch = format!("{}{}", git_ops.branch_prefix, self.spec.run_id);
+        let branch = self.result_branch();
         let source = &self.spec.source;
         let mut pr_url = None;
         let branch = match delivery::deliver(self.repository, source, &commit, &branch).await {

@@ -1,15 +1,17 @@
-//! The clean checkout in which a commit is verified: only the commit's files, with protected files
-//! restored to the base.
+//! The clean checkout in which a commit is verified: a clone of the delivered branch with only the
+//! commit's files, of which protected files are restored to the base.
 
 use std::io;
 use std::path::{Path, PathBuf};
+
+use awo_domain::source::GitSource;
 
 use super::Subject;
 use super::guard::{Guard, NotPrepared};
 use crate::git::GitError;
 use crate::layout::{self, Layout};
 use crate::plan::FrozenPlan;
-use crate::repository::{Change, ChangeKind, Repository};
+use crate::repository::{Base, Change, ChangeKind, Head, Repository};
 use crate::safe_files;
 
 /// The file for requests of inspections.
@@ -17,20 +19,29 @@ const REQUEST: &str = "inspection.json";
 /// Largest manifest that is rewritten.
 const MAX_MANIFEST_BYTES: u64 = 1_048_576;
 
-/// Makes the checkout of `commit` for verification number `number`.
+/// A commit that is to be verified.
+pub(crate) struct Candidate<'a> {
+    pub(crate) commit: &'a str,
+    /// The branch as which it would be delivered.
+    pub(crate) branch: &'a str,
+    pub(crate) base: &'a Base,
+    pub(crate) source: &'a GitSource,
+    /// Number of the verification.
+    pub(crate) number: u32,
+}
+
+/// Makes the checkout of a commit.
 pub(crate) async fn prepare(
     repository: &Repository,
     layout: &Layout,
     guard: &Guard<'_>,
-    base: &str,
-    commit: &str,
-    number: u32,
+    candidate: &Candidate<'_>,
 ) -> Result<Subject, NotPrepared> {
+    let Candidate { commit, number, .. } = *candidate;
+    let base = candidate.base.commit.as_str();
     let frozen = guard.frozen;
     let room = layout.verify_root().join(number.to_string());
     let index = index(layout, number);
-    let broken =
-        |why: io::Error| NotPrepared::Git(GitError::Failed(format!("the checkout failed: {why}")));
     std::fs::create_dir(&room).map_err(broken)?;
     // Fresh ones for each verification: what the agent or an earlier test left in its home could
     // decide how the next one goes.
@@ -49,14 +60,24 @@ pub(crate) async fn prepare(
     let changes = changes?;
     let protected = guard.protected(&changes).await?;
     let tests_changed = tests_changed(guard.frozen, &changes, &protected);
+    let mut restored: Vec<PathBuf> = protected.iter().map(|file| file.path.clone()).collect();
     put_back_protected(repository, base, protected, &dir, &index).await?;
-    put_back_commands(frozen, &changes, &dir).map_err(broken)?;
+    restored.extend(put_back_commands(frozen, &changes, &dir).map_err(broken)?);
+    let commit = repository.commit_of_checkout(commit, &restored, &dir, &index);
+    let head = Head {
+        commit: &commit.await?,
+        branch: candidate.branch,
+        base: candidate.base,
+        source: candidate.source,
+    };
+    repository.equip(&dir, &head).await?;
     let of_agent = dir.clone();
     let giver = layout.clone();
     tokio::task::spawn_blocking(move || giver.give_tree(&of_agent))
         .await
         .unwrap_or_else(|_| Err(io::Error::other("a thread was lost")))
         .map_err(broken)?;
+    repository.settle(layout, &dir, &index).await?;
     Ok(Subject {
         gone_test_files: gone_test_files(frozen, &changes),
         tests_changed,
@@ -74,6 +95,10 @@ pub(crate) async fn prepare(
         only: None,
         prompt: Some(layout.prompt()),
     })
+}
+
+fn broken(why: io::Error) -> NotPrepared {
+    NotPrepared::Git(GitError::Failed(format!("the checkout failed: {why}")))
 }
 
 /// Git's index of the checkout for verification number `number`.
@@ -113,7 +138,13 @@ async fn put_back_protected(
     repository.put_back(base, &paths, dir, index).await
 }
 
-fn put_back_commands(frozen: &FrozenPlan, changes: &[Change], dir: &Path) -> io::Result<()> {
+/// Puts the base's commands back into manifests; those that were rewritten.
+fn put_back_commands(
+    frozen: &FrozenPlan,
+    changes: &[Change],
+    dir: &Path,
+) -> io::Result<Vec<PathBuf>> {
+    let mut rewritten = Vec::new();
     for manifest in &frozen.manifests {
         let name = manifest.name();
         if !changes.iter().any(|change| change.path == Path::new(name)) {
@@ -124,9 +155,10 @@ fn put_back_commands(frozen: &FrozenPlan, changes: &[Change], dir: &Path) -> io:
         let now = safe_files::read(&path, MAX_MANIFEST_BYTES).unwrap_or_default();
         if let Some(text) = manifest.put_back(&String::from_utf8_lossy(&now)) {
             layout::write_anew(&path, text.as_bytes())?;
+            rewritten.push(PathBuf::from(name));
         }
     }
-    Ok(())
+    Ok(rewritten)
 }
 
 /// Changes of test files that stay.

@@ -9,6 +9,7 @@ mod agents;
 mod bedrock;
 mod budgets;
 mod canaries;
+mod checkouts;
 mod children;
 mod conflicts;
 mod control_double;
