@@ -25,7 +25,7 @@ use awo_domain::usage::{PricedUsage, sum_by_model};
 use tokio::time::Instant;
 
 use crate::agent;
-use crate::contained_process::ContainedProcesses;
+use crate::contained_process::{ClientCode, ContainedProcesses};
 use crate::delivery::forge::Hosts;
 use crate::environment::{Cache, Environment};
 use crate::git::Git;
@@ -87,12 +87,13 @@ impl Progress {
         self.tally.commit.clone()
     }
 
-    pub(crate) fn ending(&self, outcome: Outcome) -> Ending {
+    /// With whether a process of client code has started, here or before it waited for children.
+    pub(crate) fn ending(&self, outcome: Outcome, client_code: &ClientCode) -> Ending {
         Ending {
             outcome,
             iterations: self.tally.iterations,
             usage: sum_by_model(&self.tally.usage),
-            executed: self.tally.executed,
+            executed: self.tally.resumes || client_code.has_started(),
             nothing_alive: false,
         }
     }
@@ -121,7 +122,8 @@ pub(crate) async fn run(
     let began = Instant::now();
     let result = async {
         let (environment, registries) = surroundings(spec).await?;
-        let processes = ContainedProcesses::new(settings, stop.clone());
+        let processes =
+            ContainedProcesses::new(settings, stop.clone()).noting(reporter.client_code().clone());
         let processes = environment.processes(processes);
         let cache = caches(settings, spec);
         let made = layout.insert(begin(settings, spec, &processes)?);
@@ -163,9 +165,9 @@ pub(crate) async fn run(
             patience: Patience::after(spec.provider_waited_ms),
             waited: Duration::ZERO,
         };
+        work.post_create().await?;
+        work.set_up().await?;
         work.check_tools().await?;
-        work.post_create(tally).await?;
-        work.set_up(tally).await?;
         work.iterate(tally).await?;
         work.deliver(tally).await
     }
@@ -201,8 +203,8 @@ struct Tally {
     tests_changed: Vec<String>,
     /// Protected files that were put back in the present iteration.
     restored: Vec<String>,
-    /// True once anything of the repository was executed.
-    executed: bool,
+    /// True for a run that has waited for its children.
+    resumes: bool,
 }
 
 impl Tally {
@@ -219,7 +221,7 @@ impl Tally {
             usage: resumption.usage.clone(),
             session_id: resumption.session_id.clone().filter(|_| has_session),
             integration: Integration::of(resumption),
-            executed: true,
+            resumes: true,
             ..Tally::default()
         }
     }
@@ -294,10 +296,7 @@ impl Work<'_> {
         tally.iterations = number;
         self.begin(number).await?;
         let attempt = match program {
-            Ok(program) => {
-                tally.executed = true;
-                self.tries(tally, &program).await?
-            }
+            Ok(program) => self.tries(tally, &program).await?,
             Err(why) => agent::not_made(why.0),
         };
         tally.usage.extend(attempt.usage.iter().cloned());

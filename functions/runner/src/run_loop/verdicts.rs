@@ -32,7 +32,6 @@ impl Work<'_> {
             levels: levels.clone(),
         };
         self.reporter.event(started).await;
-        tally.executed = true;
         let (judgement, tests_changed) = self.judge(tally, &plugins).await?;
         let Judgement {
             result,
@@ -86,7 +85,6 @@ impl Work<'_> {
             let message = format!("the prompt could not be written: {why}");
             fail(RunErrorCode::WorkspaceFailed, &message)
         })?;
-        tally.executed = true;
         let (judgement, _) = self.judge(tally, &self.plugins()).await?;
         let result = judgement.result;
         tally.feedback = verify::feedback(&result);
