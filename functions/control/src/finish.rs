@@ -3,7 +3,7 @@
 //! have ended, even if its runner does not know them.
 
 use awo_domain::control::{Finish as Report, Outcome, StopRequest};
-use awo_domain::run::{RunEnd, RunError, RunErrorCode};
+use awo_domain::run::{RunEnd, RunError};
 use awo_domain::source::Branch;
 use awo_domain::stop::end_of_kill;
 use awo_domain::usage::{PricedUsage, sum_by_model};
@@ -25,18 +25,19 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     checked(&finish.events)?;
     checked_outcome(&finish.outcome)?;
     let usage = sum_by_model(&finish.usage);
-    let charge = |run: &Run| Charge {
-        cost: state
-            .rates
-            .sized(run.size)
-            .parts(PricedUsage::total(&usage), paid_ms(&finish, run, now)),
-        is_free: is_free(&finish),
-        transaction_id: TransactionId::new(now, state.mint.random(now)),
+    let charge = |stands: &Stands<'_>| {
+        let run = stands.run;
+        let (rates, compute_ms) = (state.rates.sized(run.size), run.compute_ms(now));
+        Charge {
+            cost: rates.parts(PricedUsage::total(&usage), compute_ms),
+            compute_ms,
+            is_free: is_free(&finish, stands),
+            transaction_id: TransactionId::new(now, state.mint.random(now)),
+        }
     };
-    let finishing = |stands: &Stands<'_>| finishing(stands, &finish, &usage, charge(stands.run));
+    let finishing = |stands: &Stands<'_>| finishing(stands, &finish, &usage, charge(stands));
     let store = &state.store;
-    let last = (finish.events.as_slice(), finish.nothing_alive);
-    let finished = store.finish(&by, last, &finishing, now).await?;
+    let finished = store.finish(&by, &finish, &finishing, now).await?;
     if finish.nothing_alive {
         let dead = state
             .stopper
@@ -49,20 +50,10 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     Answer::ok(finished.answer)
 }
 
-/// The compute that a run pays for.
-fn paid_ms(finish: &Report, run: &Run, now: Timestamp) -> i64 {
-    let code = finish.outcome.error_code();
-    if code.is_none_or(RunErrorCode::pays_for_compute) {
-        run.compute_ms(now)
-    } else {
-        0
-    }
-}
-
-/// True for a run that failed before anything of its repository was executed.
-fn is_free(finish: &Report) -> bool {
-    let failed = matches!(finish.outcome, Outcome::Failed { .. });
-    failed && !finish.executed && finish.iterations == 0 && finish.usage.is_empty()
+/// True for a run of which no process of client code has started, however it ends.
+fn is_free(finish: &Report, stands: &Stands<'_>) -> bool {
+    let executed = finish.executed || !finish.usage.is_empty();
+    !executed && !stands.run.has_executed(Some(stands.lease))
 }
 
 fn checked_outcome(outcome: &Outcome) -> Result<(), Error> {

@@ -13,16 +13,10 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let report: Report = body(request)?;
     checked(&report.events)?;
     let answer = if report.events.is_empty() {
-        state
-            .store
-            .heartbeat(&by.org, &by.run_id, &by.token_hash, now)
-            .await?
+        state.store.heartbeat(&by, report.executed, now).await?
     } else {
         let snapshot_id = SnapshotId::new(now, state.mint.random(now));
-        state
-            .store
-            .report(&by, &report.events, &snapshot_id, now)
-            .await?
+        state.store.report(&by, &report, &snapshot_id, now).await?
     };
     Answer::ok(answer)
 }

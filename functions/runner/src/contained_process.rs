@@ -1,6 +1,7 @@
 //! Contained processes: each hostile process runs under the supervisor with a clean environment and
 //! bounded output. When [`ContainedProcesses::run`] returns, no process of its tree is alive.
 
+mod client_code;
 mod ending;
 mod job;
 mod pipes;
@@ -26,6 +27,7 @@ use crate::sandbox::Machine;
 use crate::settings::{self, Settings};
 use crate::stop::{Step, StopOutcome, StopSignal, TERM_GRACE, Timetable};
 
+pub(crate) use client_code::ClientCode;
 use ending::{EndRequest, called, finish_the_job, how, signal};
 pub(crate) use job::{AtTimeout, CalledOff, Job, Variables};
 use pipes::{read_both, read_report};
@@ -97,6 +99,8 @@ pub(crate) struct ContainedProcesses {
     stop: StopSignal,
     /// What is masked in what commands print.
     masks: Masks,
+    /// Learns of the first command.
+    client_code: ClientCode,
 }
 
 /// The pipes of a command that was started.
@@ -118,6 +122,15 @@ impl ContainedProcesses {
             is_alone: settings.is_task,
             stop,
             masks: Masks::default(),
+            client_code: ClientCode::default(),
+        }
+    }
+
+    /// Notes the first command there.
+    pub(crate) fn noting(self, client_code: ClientCode) -> ContainedProcesses {
+        ContainedProcesses {
+            client_code,
+            ..self
         }
     }
 
@@ -158,6 +171,7 @@ impl ContainedProcesses {
             is_alone: false,
             stop,
             masks: Masks::default(),
+            client_code: ClientCode::default(),
         })
     }
 
@@ -181,6 +195,19 @@ impl ContainedProcesses {
     /// # Errors
     /// When everything is to stop; the command is dead then, too.
     pub(crate) async fn run(&self, job: Job<'_>) -> Result<FinishedCommand, Interruption> {
+        self.run_noting(job, Some(&self.client_code)).await
+    }
+
+    /// As [`ContainedProcesses::run`], for a command of the runner's own: no code of the client's.
+    pub(crate) async fn run_own(&self, job: Job<'_>) -> Result<FinishedCommand, Interruption> {
+        self.run_noting(job, None).await
+    }
+
+    async fn run_noting(
+        &self,
+        job: Job<'_>,
+        client_code: Option<&ClientCode>,
+    ) -> Result<FinishedCommand, Interruption> {
         if self.stop.reason().is_some() {
             return Err(Interruption {
                 stopped: StopOutcome::default(),
@@ -197,7 +224,12 @@ impl ContainedProcesses {
             took: Duration::ZERO,
         };
         let attended = match self.spawn(&job) {
-            Ok((child, pipes)) => self.attend(&job, began, child, pipes, &mut finished).await,
+            Ok((child, pipes)) => {
+                if let Some(client_code) = client_code {
+                    client_code.note_start();
+                }
+                self.attend(&job, began, child, pipes, &mut finished).await
+            }
             Err(why) => CommandEnd {
                 end: End::NotStarted(why.to_string()),
                 stopped: false,

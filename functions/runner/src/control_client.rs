@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use awo_domain::control::bedrock::{SessionCredentials, credentials_path};
 use awo_domain::control::{
-    CLAIM_PATH, Children, ChildrenAnswer, Claim, Finish, IterationLog, Report, ReportAnswer,
-    RunSpec, SnapshotDiff, children_path, diff_path, finish_path, logs_path, report_path,
+    CLAIM_PATH, Children, ChildrenAnswer, Claim, Finish, IterationLog, NumberedEvent, Report,
+    ReportAnswer, RunSpec, SnapshotDiff, children_path, diff_path, finish_path, logs_path,
+    report_path,
 };
 use awo_domain::manual::{
     Acknowledgement, CLAIM_VERIFICATION_PATH, VerificationReport, VerificationSpec,
@@ -18,6 +19,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
 pub(crate) use crate::backoff::Backoff;
+use crate::contained_process::ClientCode;
 use crate::settings::Settings;
 use connection::Connection;
 
@@ -77,6 +79,7 @@ pub(crate) struct ControlClient {
     children_path: String,
     credentials_path: String,
     finish_path: String,
+    client_code: ClientCode,
 }
 
 impl ControlClient {
@@ -99,26 +102,40 @@ impl ControlClient {
             children_path: children_path(org, run),
             credentials_path: credentials_path(org, run),
             finish_path: finish_path(org, run),
+            client_code: ClientCode::default(),
         };
         let is_ours = spec.org_id == *org && spec.run_id == *run;
         is_ours.then_some((client, spec)).ok_or_else(another_spec)
     }
 
-    /// Sends events, or asks for a client's stop request.
-    pub(crate) async fn report(&self, report: &Report) -> Result<ReportAnswer, CallError> {
-        let line = &self.line;
-        let answer = line.post(&self.report_path, report, CALL_TIMEOUT).await?;
-        line.heard();
-        Ok(answer)
+    /// Sends events, or, without any, asks for a client's stop request.
+    pub(crate) async fn report(
+        &self,
+        events: Vec<NumberedEvent>,
+    ) -> Result<ReportAnswer, CallError> {
+        self.send(events, CALL_TIMEOUT).await
     }
 
     /// Sends a heartbeat.
     pub(crate) async fn heartbeat(&self) -> Result<ReportAnswer, CallError> {
-        const NOTHING_NEW: Report = Report { events: Vec::new() };
-        let (line, path) = (&self.line, &self.report_path);
-        let answer = line.post(path, &NOTHING_NEW, HEARTBEAT_TIMEOUT).await?;
+        self.send(Vec::new(), HEARTBEAT_TIMEOUT).await
+    }
+
+    async fn send(
+        &self,
+        events: Vec<NumberedEvent>,
+        limit: Duration,
+    ) -> Result<ReportAnswer, CallError> {
+        let (line, executed) = (&self.line, self.client_code.has_started());
+        let report = Report { events, executed };
+        let answer = line.post(&self.report_path, &report, limit).await?;
         line.heard();
         Ok(answer)
+    }
+
+    /// Notes the first process of client code, for every report from then on.
+    pub(crate) fn client_code(&self) -> &ClientCode {
+        &self.client_code
     }
 
     /// When a report or a heartbeat was last answered.

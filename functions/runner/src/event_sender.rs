@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use awo_domain::Timestamp;
 use awo_domain::control::{
-    Finish, IterationLog, MAX_BODY_BYTES, MAX_REPORTED_EVENTS, NumberedEvent, Outcome, Report,
+    Finish, IterationLog, MAX_BODY_BYTES, MAX_REPORTED_EVENTS, NumberedEvent, Outcome,
     ReportAnswer, RunnerEvent, SnapshotDiff, StopRequest,
 };
 use tokio::sync::mpsc;
@@ -153,7 +153,7 @@ impl EventSender {
             let sent = match self.pending.front() {
                 Some(Item::Log(log)) => self.client.log(log).await,
                 Some(Item::Diff(diff)) => self.client.diff(diff).await,
-                _ => self.client.report(&Report { events }).await,
+                _ => self.client.report(events).await,
             };
             match sent {
                 Ok(mut answer) => {
@@ -322,6 +322,8 @@ pub(crate) fn is_immediate(stop_request: StopRequest) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use awo_domain::control::Report;
+
     use super::*;
 
     fn output(number: u64, bytes: usize) -> NumberedEvent {
@@ -348,6 +350,7 @@ mod tests {
             for events in &sent {
                 let body = serde_json::to_vec(&Report {
                     events: events.clone(),
+                    executed: true,
                 })
                 .unwrap();
                 assert!(body.len() <= MAX_BODY_BYTES, "{}", body.len());

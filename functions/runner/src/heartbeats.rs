@@ -12,16 +12,24 @@ use crate::stop::{StopReason, StopSwitch};
 /// Between a heartbeat that brought no answer and the next one.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Beats until the run is fenced, or for ever. A report that was answered is as good as a heartbeat.
+/// Beats until the run is fenced, or for ever. A report that was answered is as good as a heartbeat. The
+/// start of the first process of client code is reported at once: from then on the run is paid.
 pub(crate) async fn beat(client: ControlClient, switch: StopSwitch) {
+    let mut is_start_reported = false;
     loop {
         let next = client.heard_at() + Duration::from_millis(HEARTBEAT_MS);
-        if next > Instant::now() {
-            sleep_until(next).await;
+        let is_due = next <= Instant::now();
+        let started = client.client_code().has_started();
+        if !is_due && (is_start_reported || !started) {
+            tokio::select! {
+                () = sleep_until(next) => {}
+                () = client.client_code().until_started(), if !started => {}
+            }
             continue;
         }
         match client.heartbeat().await {
             Ok(answer) => {
+                is_start_reported |= started;
                 if let Some(stop_request) = answer.stop_request {
                     switch.stop(StopReason::Requested(stop_request));
                 }

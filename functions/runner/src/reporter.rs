@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use crate::contained_process::ClientCode;
 use crate::control_client::{CallError, ControlClient};
 use crate::event_sender::EventSender;
 use crate::masks::Masks;
@@ -33,6 +34,11 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
+    /// Notes the first process of client code, for the service.
+    pub(crate) fn client_code(&self) -> &ClientCode {
+        self.client.client_code()
+    }
+
     /// Starts the event sender on the thread `control`; a fence, or a stop request that an answer brings, pulls
     /// `switch`.
     pub(crate) fn start(

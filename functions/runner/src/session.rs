@@ -238,7 +238,7 @@ impl Session<'_> {
         let nothing_alive = nothing_is_alive().await;
         let ending = Ending {
             nothing_alive,
-            ..progress.ending(outcome)
+            ..progress.ending(outcome, self.reporter.client_code())
         };
         let reported = tokio::select! {
             reported = self.reporter.finish(ending, FINISH_LIMIT) => reported,
@@ -292,7 +292,10 @@ impl Session<'_> {
         let commit = progress.commit();
         let ending = Ending {
             nothing_alive: true,
-            ..progress.ending(Outcome::Stopped { forced, commit })
+            ..progress.ending(
+                Outcome::Stopped { forced, commit },
+                self.reporter.client_code(),
+            )
         };
         tracing::info!(
             event = "run_stopped",

@@ -4,7 +4,6 @@
 use std::io;
 use std::time::Duration;
 
-use awo_domain::control::Report;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{sleep, timeout};
 
@@ -16,8 +15,6 @@ use crate::stop::{StopReason, StopSignal, StopSwitch};
 pub(crate) const ASK_LIMIT: Duration = Duration::from_secs(2);
 /// Between two questions whether the stop request grew stronger.
 const ASK_EVERY: Duration = Duration::from_millis(250);
-/// A heartbeat: its answer is what counts.
-const QUESTION: Report = Report { events: Vec::new() };
 
 /// SIGTERM and SIGINT, from the moment that it is made.
 pub(crate) struct TerminationSignal {
@@ -100,7 +97,7 @@ async fn first_answer(client: &ControlClient) -> StopReason {
 
 /// Why the run stops, in the control API's words; nothing if it did not answer.
 async fn ask(client: &ControlClient) -> Option<StopReason> {
-    match client.report(&QUESTION).await {
+    match client.report(Vec::new()).await {
         Ok(answer) => Some(
             answer
                 .stop_request

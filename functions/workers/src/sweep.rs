@@ -222,7 +222,10 @@ async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(
     };
     match state.compute.describe_task(&task_arn).await? {
         TaskState::Gone(gone) => state.endings.compute_gone(lease, &gone, now).await,
-        TaskState::Alive => lives_on(state, lease, &task_arn, now).await,
+        TaskState::Alive(started) => {
+            state.endings.note_started(lease, &started, now).await?;
+            lives_on(state, lease, &task_arn, now).await
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use aws_sdk_ecs::types::{ContainerOverride, KeyValuePair, LaunchType, Task, Task
 use crate::definitions::is_gone;
 use crate::environment::{Environment, SetupError};
 pub use crate::launch::Launch;
-pub use ends::{ContainerEnd, TaskEnd, TaskState};
+pub use ends::{ContainerEnd, ENDED_WITH_SERVICE, StartedContainers, TaskEnd, TaskState};
 use ends::{gone, has_ended};
 
 /// The name of the container in the task definition.
@@ -255,7 +255,7 @@ impl Compute {
         let answer = answer.map_err(|e| describe_failed(&e))?;
         match answer.tasks().first() {
             Some(task) if has_ended(task) => Ok(TaskState::Gone(gone(task))),
-            Some(_) => Ok(TaskState::Alive),
+            Some(task) => Ok(TaskState::Alive(ends::started(task))),
             None => Ok(TaskState::Gone(TaskEnd {
                 reason: "the task is not known any more".to_owned(),
                 ..TaskEnd::default()

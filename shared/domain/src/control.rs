@@ -16,6 +16,7 @@ mod environment;
 mod log;
 mod models;
 mod outcome;
+mod report;
 mod stop_request;
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,7 @@ pub use environment::{RegistryAccess, RunEnvironment, SecretValue, ServicePort};
 pub use log::{IterationLog, MAX_LOG_BYTES, logs_path};
 pub use models::{ModelKey, Provider, Tariff};
 pub use outcome::{Finish, Outcome};
+pub use report::{Configuration, NumberedEvent, Report, ReportAnswer};
 pub use stop_request::StopRequest;
 
 use crate::agent::Agent;
@@ -39,7 +41,7 @@ use crate::source::GitSource;
 use crate::template::Hooks;
 use crate::usage::{ModelUsage, PricedUsage};
 use crate::verification::{Level, PluginResult, Status};
-use crate::{OrgId, RunId, TaskPrompt, Timestamp, WorkOrderId};
+use crate::{OrgId, RunId, TaskPrompt, WorkOrderId};
 
 /// The path of the claim; `POST` with a [`Claim`], answered by a [`RunSpec`].
 pub const CLAIM_PATH: &str = "/control/claim";
@@ -354,49 +356,4 @@ pub enum RunnerEvent {
         /// Why.
         reason: String,
     },
-}
-
-/// An event with the runner's own number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NumberedEvent {
-    /// From 1, without gaps.
-    pub number: u64,
-    /// When it happened, by the runner's clock.
-    pub at: Timestamp,
-    /// What happened.
-    pub event: RunnerEvent,
-}
-
-/// A report; without events it is a heartbeat.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Report {
-    /// At most [`MAX_REPORTED_EVENTS`].
-    pub events: Vec<NumberedEvent>,
-}
-
-/// A run's effective configuration from an iteration on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Configuration {
-    /// The resolved profile.
-    pub profile: Profile,
-    /// Milliseconds that the run may take, from its claim.
-    pub max_duration_ms: u64,
-}
-
-/// The answer to a report.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReportAnswer {
-    /// The highest event number that is stored.
-    pub acknowledged: u64,
-    /// A client's stop request, if there is one. From then on events are no longer stored;
-    /// the last report is, once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop_request: Option<StopRequest>,
-    /// The effective configuration of the iteration whose start was reported, as it is audited.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub configuration: Option<Box<Configuration>>,
 }

@@ -144,7 +144,7 @@ impl Stopper {
         let (began, mut pause) = (Instant::now(), FIRST_QUESTION);
         while began.elapsed() < LAST_MOMENT {
             match self.compute.describe_task(task).await {
-                Ok(TaskState::Alive) => tokio::time::sleep(pause).await,
+                Ok(TaskState::Alive(_)) => tokio::time::sleep(pause).await,
                 Ok(TaskState::Gone(_)) | Err(_) => return,
             }
             pause *= 2;

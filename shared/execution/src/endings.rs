@@ -1,7 +1,7 @@
 //! Runs whose compute is gone, or does not respond: each ends once and is charged once, and its
 //! slot is returned when its compute is known to be gone, not before.
 
-use awo_cloud::compute::TaskEnd;
+use awo_cloud::compute::{StartedContainers, TaskEnd};
 use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::control::StopRequest;
@@ -57,9 +57,39 @@ impl Endings {
         gone: &TaskEnd,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.end(lease, &|seen| end_of_gone(gone, seen), None, now)
-            .await?;
-        self.return_slot(lease, now).await
+        self.note_started(lease, &gone.started, now).await?;
+        let paid = if gone.ended_with_service() {
+            PaidUntil::LastHeard
+        } else {
+            PaidUntil::End
+        };
+        let how = |seen: &EndContext<'_>| end_of_gone(gone, seen);
+        self.end(lease, &how, (None, paid), now).await?;
+        self.return_slot_paid(lease, paid, now).await
+    }
+
+    /// Records that a container of the client's has started, if one has: from then on its run's
+    /// compute is paid.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn note_started(
+        &self,
+        lease: &Lease,
+        started: &StartedContainers,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        if lease.containers.is_none() || lease.executed_at.is_some() {
+            return Ok(());
+        }
+        let order = self.store.work_order(&lease.org_id, &lease.work_order_id);
+        let own = order
+            .await?
+            .and_then(|order| order.own_containers().ok().flatten());
+        if own.is_some_and(|own| started.run_client_code(&own)) {
+            self.store.note_executed(lease, now).await?;
+        }
+        Ok(())
     }
 
     /// Gives the slot of a run back that is over, or waits for its children, and of which nothing is
@@ -68,6 +98,15 @@ impl Endings {
     /// # Errors
     /// Internal, when a call fails.
     pub async fn return_slot(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
+        self.return_slot_paid(lease, PaidUntil::End, now).await
+    }
+
+    async fn return_slot_paid(
+        &self,
+        lease: &Lease,
+        paid: PaidUntil,
+        now: Timestamp,
+    ) -> Result<(), Error> {
         let mut tries = Tries::failing_with(Error::internal(
             "a slot could not be returned: run or lease kept changing",
         ));
@@ -76,7 +115,7 @@ impl Endings {
             let Some((run, lease)) = self.read(lease).await? else {
                 return Ok(());
             };
-            let charge = self.charge(&run, now);
+            let charge = self.charge(&run, Some(&lease), paid, now);
             if self.store.return_slot(&lease, &run, &charge, now).await? {
                 let wake_up = WakeUp::for_capacity(&lease.org_id);
                 self.queue.wake_or_leave_to_sweep(&wake_up).await;
@@ -100,7 +139,8 @@ impl Endings {
             ..TaskEnd::default()
         };
         let how = |seen: &EndContext<'_>| end_of_gone(&gone, seen);
-        if self.end(lease, &how, Some(lease.due_at), now).await? {
+        let when = (Some(lease.due_at), PaidUntil::End);
+        if self.end(lease, &how, when, now).await? {
             self.compute_gone(lease, &gone, now).await
         } else {
             Ok(())
@@ -115,7 +155,8 @@ impl Endings {
     /// Internal, when a call fails.
     pub async fn silent(&self, lease: &Lease, now: Timestamp) -> Result<bool, Error> {
         let how = |seen: &EndContext<'_>| end_of_silent(seen);
-        self.end(lease, &how, Some(lease.due_at), now).await
+        let when = (Some(lease.due_at), PaidUntil::End);
+        self.end(lease, &how, when, now).await
     }
 
     /// Ends a run that was to be killed and whose death could not be confirmed in time; for a
@@ -130,20 +171,23 @@ impl Endings {
         now: Timestamp,
     ) -> Result<(), Error> {
         let how = |seen: &EndContext<'_>| end_of_kill(true, reason(seen.run));
-        self.end(lease, &how, due_at, now).await.map(|_| ())
+        let when = (due_at, PaidUntil::End);
+        self.end(lease, &how, when, now).await.map(|_| ())
     }
 
-    /// The end of a run that has had this much, with its price.
+    /// The end of a run with what it used so far, and its price.
     #[must_use]
-    pub fn ending(&self, run: &Run, end: RunEnd, now: Timestamp) -> Ending {
-        // A workspace that the service finds broken, and not a runner, had no runner.
-        let is_free = end.error().is_some_and(|of| {
-            of.code.is_free_of_charge() || of.code == RunErrorCode::WorkspaceFailed
-        });
-        let charge = Charge {
-            is_free,
-            ..self.charge(run, now)
-        };
+    pub fn ending(
+        &self,
+        run: &Run,
+        lease: Option<&Lease>,
+        (end, paid): (RunEnd, PaidUntil),
+        now: Timestamp,
+    ) -> Ending {
+        let charge = self.charge(run, lease, paid, now);
+        let lost = end
+            .error()
+            .is_some_and(|error| error.code.is_free_of_charge());
         Ending {
             end,
             iterations: run.iteration,
@@ -151,17 +195,27 @@ impl Endings {
             branch: None,
             pr_url: None,
             usage: run.usage.clone(),
-            charge,
+            charge: Charge {
+                is_free: charge.is_free || lost,
+                ..charge
+            },
         }
     }
 
-    fn charge(&self, run: &Run, now: Timestamp) -> Charge {
+    /// The price of a run: nothing, unless a process of client code has started.
+    fn charge(&self, run: &Run, lease: Option<&Lease>, paid: PaidUntil, now: Timestamp) -> Charge {
+        let end = run.completed_at.unwrap_or(now);
+        let heard = lease.map(|lease| lease.heard_at.unwrap_or(lease.leased_at));
+        let until = match paid {
+            PaidUntil::End => end,
+            PaidUntil::LastHeard => heard.map_or(end, |heard| heard.min(end)),
+        };
+        let compute_ms = run.compute_ms_until(until);
+        let rates = self.rates.sized(run.size);
         Charge {
-            cost: self
-                .rates
-                .sized(run.size)
-                .parts(PricedUsage::total(&run.usage), run.compute_ms(now)),
-            is_free: false,
+            cost: rates.parts(PricedUsage::total(&run.usage), compute_ms),
+            compute_ms,
+            is_free: !run.has_executed(lease),
             transaction_id: TransactionId::new(now, self.mint.random(now)),
         }
     }
@@ -184,7 +238,7 @@ impl Endings {
         &self,
         lease: &Lease,
         how: &(dyn Fn(&EndContext<'_>) -> RunEnd + Sync),
-        due_at: Option<i64>,
+        (due_at, paid): (Option<i64>, PaidUntil),
         now: Timestamp,
     ) -> Result<bool, Error> {
         let mut tries =
@@ -211,11 +265,11 @@ impl Endings {
                 run: &run,
                 own: own.as_ref(),
             };
-            let ending = self.ending(&run, how(&ended), now);
+            let ending = self.ending(&run, Some(&lease), (how(&ended), paid), now);
             let seen = RunView {
                 order: &order,
                 run: &run,
-                leased: true,
+                lease: Some(&lease),
                 due_at,
             };
             if self.store.end_run(org, &seen, &ending, now).await? {
@@ -231,11 +285,26 @@ impl Endings {
     }
 }
 
+/// The end of the compute that a run pays for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaidUntil {
+    /// The run's own.
+    End,
+    /// The last report of a runner that ended with the service.
+    LastHeard,
+}
+
 /// The facts that decide a run's end.
 struct EndContext<'a> {
     lease: &'a Lease,
     run: &'a Run,
     own: Option<&'a Containers>,
+}
+
+impl EndContext<'_> {
+    fn has_executed(&self) -> bool {
+        self.run.has_executed(Some(self.lease))
+    }
 }
 
 fn reason(run: &Run) -> Option<&str> {
@@ -248,7 +317,7 @@ fn reason(run: &Run) -> Option<&str> {
 fn end_of_silent(ended: &EndContext<'_>) -> RunEnd {
     if !was_claimed(ended.lease) {
         if let Some(own) = ended.own {
-            return not_begun(&never_ready(own));
+            return not_begun(&never_ready(own), ended);
         }
         let message = "the task of this run started, but its runner never reported; the run is \
                        not charged: start a new run";
@@ -261,8 +330,13 @@ fn end_of_silent(ended: &EndContext<'_>) -> RunEnd {
 }
 
 /// The end of a run whose environment prevented its runner from starting.
-fn not_begun(why: &str) -> RunEnd {
-    let message = format!("{why}; the run is not charged");
+fn not_begun(why: &str, ended: &EndContext<'_>) -> RunEnd {
+    let charged = if ended.has_executed() {
+        "is charged for its compute, since a container of the environment had started"
+    } else {
+        "is not charged"
+    };
+    let message = format!("{why}; the run {charged}");
     RunEnd::Failed(RunError::new(RunErrorCode::WorkspaceFailed, &message))
 }
 
@@ -272,7 +346,8 @@ fn was_claimed(lease: &Lease) -> bool {
 }
 
 /// A task that was to be killed was killed. One that its own content killed, and one whose runner
-/// ended by itself, have failed and pay. Any other loss is the platform's and is free.
+/// ended by itself, have failed and pay, as does one that ended with the local service while client
+/// code ran. Any other loss is the platform's and is free.
 fn end_of_gone(gone: &TaskEnd, ended: &EndContext<'_>) -> RunEnd {
     let (lease, run) = (ended.lease, ended.run);
     if let Some(StopRequest::Kill { immediate, .. }) = lease.stop_request {
@@ -281,7 +356,7 @@ fn end_of_gone(gone: &TaskEnd, ended: &EndContext<'_>) -> RunEnd {
     }
     let own = ended.own.filter(|_| !was_claimed(lease));
     if let Some(why) = own.and_then(|own| start_failure(gone, own)) {
-        return not_begun(&why);
+        return not_begun(&why, ended);
     }
     if gone.was_out_of_memory() {
         let message =
@@ -300,6 +375,12 @@ fn end_of_gone(gone: &TaskEnd, ended: &EndContext<'_>) -> RunEnd {
             gone.reason
         );
         return RunEnd::Failed(RunError::new(RunErrorCode::RunnerFailed, &message));
+    }
+    if gone.ended_with_service() && ended.has_executed() {
+        let message = "the service on this machine ended while the run was under way; the run is charged \
+                       for its compute up to its last heartbeat and for the usage that was reported: \
+                       start a new run";
+        return RunEnd::Failed(RunError::new(RunErrorCode::RunnerFailed, message));
     }
     let message = format!(
         "the compute of this run was lost ({}{exit}); the run is not charged: start a new run",

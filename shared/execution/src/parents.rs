@@ -10,7 +10,7 @@ use awo_store::Tries;
 use awo_store::runs::lifecycle::end::RunView;
 use awo_store::work_orders::WorkOrder;
 
-use crate::endings::Endings;
+use crate::endings::{Endings, PaidUntil};
 
 /// The outcome of an examination of a parent.
 enum Examination {
@@ -119,11 +119,12 @@ impl Endings {
             });
         };
         let error = RunError::new(RunErrorCode::ChildrenFailed, &why);
-        let ending = self.ending(&run, RunEnd::Failed(error), now);
+        let end = (RunEnd::Failed(error), PaidUntil::End);
+        let ending = self.ending(&run, None, end, now);
         let seen = RunView {
             order: &order,
             run: &run,
-            leased: false,
+            lease: None,
             due_at: None,
         };
         Ok(if self.store.end_run(org, &seen, &ending, now).await? {

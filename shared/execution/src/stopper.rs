@@ -20,7 +20,7 @@ use awo_store::work_orders::cascades::FamilyStop;
 use awo_store::{Store, Tries};
 
 use crate::deaths::{FIRST_QUESTION, LONGEST_QUESTION, grace_ms};
-use crate::endings::Endings;
+use crate::endings::{Endings, PaidUntil};
 
 /// Stops runs.
 #[derive(Debug, Clone)]
@@ -272,11 +272,12 @@ impl Stopper {
         if found.lease.is_none() && !waits {
             return Ok(false);
         }
-        let ending = self.endings.ending(run, RunEnd::Canceled, now);
+        let end = (RunEnd::Canceled, PaidUntil::End);
+        let ending = self.endings.ending(run, found.lease.as_ref(), end, now);
         let seen = RunView {
             order,
             run,
-            leased: found.lease.is_some(),
+            lease: found.lease.as_ref(),
             due_at: None,
         };
         let canceled = self

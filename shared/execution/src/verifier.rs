@@ -140,7 +140,10 @@ impl Verifier {
             }
         };
         let is_alive = match &task_arn {
-            Some(task_arn) => self.compute.describe_task(task_arn).await? == TaskState::Alive,
+            Some(task_arn) => matches!(
+                self.compute.describe_task(task_arn).await?,
+                TaskState::Alive(_)
+            ),
             None => false,
         };
         let has_time = now < of.ends_at;
@@ -304,7 +307,7 @@ impl Verifier {
     async fn is_gone(&self, of: &Verification, began: Instant) -> Option<TaskEnd> {
         let task_arn = of.task_arn.as_ref()?;
         match self.compute.describe_task(task_arn).await {
-            Ok(TaskState::Alive) => None,
+            Ok(TaskState::Alive(_)) => None,
             Ok(TaskState::Gone(gone)) => {
                 let is_known = gone.exit_code.is_some() || began.elapsed() > UNKNOWN_LIMIT;
                 is_known.then_some(gone)

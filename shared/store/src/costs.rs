@@ -180,7 +180,7 @@ impl Settling<'_> {
         let run = self.run;
         let charged = ChargeInputs {
             usage: self.usage,
-            compute_ms: run.compute_ms(self.completed_at),
+            compute_ms: self.charge.compute_ms,
             cost: self.charge.cost,
             is_free: self.charge.is_free,
             deduction: self.settled.deduction,

@@ -180,7 +180,12 @@ impl Run {
     /// the time in which it waited for its children or for a provider.
     #[must_use]
     pub fn compute_ms(&self, now: Timestamp) -> i64 {
-        let end = self.completed_at.unwrap_or(now);
+        self.compute_ms_until(self.completed_at.unwrap_or(now))
+    }
+
+    /// As [`Run::compute_ms`], to a moment that is not after its end.
+    #[must_use]
+    pub fn compute_ms_until(&self, end: Timestamp) -> i64 {
         let since = |began: Option<Timestamp>| began.map_or(0, |at| end.ms_since(at).max(0));
         let waited = self.waited_until(end);
         match &self.suspension {

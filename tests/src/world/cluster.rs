@@ -44,7 +44,7 @@ impl World {
                 .describe_task(task_arn)
                 .await
                 .expect("a description");
-            if state != awo_cloud::compute::TaskState::Alive {
+            if !matches!(state, awo_cloud::compute::TaskState::Alive(_)) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(2)).await;

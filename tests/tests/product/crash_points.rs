@@ -87,7 +87,7 @@ const CANCELED_WAITING: Plot = Plot {
 const CANCELED_BEFORE_ITS_RUNNER: Plot = Plot {
     steps: &[Create, Dispatch, Cancel, TaskStopped],
     ends: "canceled",
-    costs: true,
+    costs: false,
 };
 const CANCELED: Plot = Plot {
     steps: &[

@@ -115,15 +115,30 @@ pub async fn ended(client: &Client, order: &Value) -> Value {
     client.until(&run, REST_LIMIT, over).await
 }
 
-/// It was lost with the service, and costs nothing.
+/// It ended with the service: it costs nothing if no client code had run, else its compute.
 pub fn is_lost(run: &Value) {
-    let code = run["error"]["code"].as_str();
-    assert_eq!(
-        (run["status"].as_str(), code),
-        (Some("failed"), Some("COMPUTE_LOST")),
-        "{run:#}"
-    );
-    assert_eq!(run["cost"]["credits"], 0, "{run:#}");
+    assert_eq!(run["status"], "failed", "{run:#}");
+    let is_free = run["cost"]["credits"] == 0;
+    let code = if is_free {
+        "COMPUTE_LOST"
+    } else {
+        "RUNNER_FAILED"
+    };
+    assert_eq!(run["error"]["code"], code, "{run:#}");
+}
+
+/// It ended with the service while client code ran, and pays for compute up to its last heartbeat.
+pub fn is_lost_and_paid(run: &Value) {
+    is_lost(run);
+    let credits = run["cost"]["credits"].as_f64().unwrap();
+    assert!(credits > 0.0, "{run:#}");
+    let at = |name: &str| -> awo_domain::Timestamp {
+        serde_json::from_value(run[name].clone()).unwrap()
+    };
+    let whole_ms = at("completedAt").ms_since(at("startedAt"));
+    // A credit a minute, by the second begun.
+    let most = (whole_ms as f64 / 1_000.0).ceil() / 60.0;
+    assert!(credits <= most + 1e-6, "{credits} of {most}: {run:#}");
 }
 
 /// Starts a work order again whose run was lost; it succeeds.

@@ -9,7 +9,8 @@ use awo_tests::processes::{runner_and_supervisor, signal};
 use serde_json::{Value, json};
 
 use crate::house::{
-    House, REST_LIMIT, at_rest, create, ended, is_lost, path_of, replays, succeeds_again,
+    House, REST_LIMIT, at_rest, create, ended, is_lost, is_lost_and_paid, path_of, replays,
+    succeeds_again,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -55,7 +56,7 @@ async fn waiting_runs_are_dispatched_as_soon_as_the_service_is_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn runs_whose_agents_escape_are_lost_with_the_service_and_can_be_started_again() {
+async fn runs_whose_agents_escape_end_with_the_service_and_can_be_started_again() {
     let house = House::new("3");
     let local = house.start();
     let order = house.order(&escaping("0.05"), "0");
@@ -76,7 +77,7 @@ async fn runs_whose_agents_escape_are_lost_with_the_service_and_can_be_started_a
     let local = house.restart(local).await;
     let began = Instant::now();
     for lost in &orders[..3] {
-        is_lost(&ended(&local.client, lost).await);
+        is_lost_and_paid(&ended(&local.client, lost).await);
     }
     println!(
         "lost runs are settled {:?} after the restart",
@@ -97,7 +98,7 @@ async fn runs_whose_agents_escape_are_lost_with_the_service_and_can_be_started_a
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_that_is_lost_while_it_is_verified_costs_nothing_and_can_be_started_again() {
+async fn a_run_lost_with_the_service_while_verified_pays_its_compute_and_starts_again() {
     let house = House::new("1");
     let local = house.start();
     let order = submit(&local.client, &house.order("echo > done", "0")).await;
@@ -106,7 +107,7 @@ async fn a_run_that_is_lost_while_it_is_verified_costs_nothing_and_can_be_starte
     local.client.until(&run, REST_LIMIT, verifying).await;
     house.calm_down();
     let local = house.restart(local).await;
-    is_lost(&ended(&local.client, &order).await);
+    is_lost_and_paid(&ended(&local.client, &order).await);
     succeeds_again(&local.client, &order).await;
     at_rest(&house, &local).await;
 }

@@ -150,6 +150,12 @@ async fn service_for(phase: Phase) -> TestService {
     TestService::start(1_000_000, &[("AWO_MAX_CONCURRENT", slots)]).await
 }
 
+/// A clone runs no code of the client's.
+fn is_paid_from_the_first_process(phase: Phase, run: &Value) {
+    let is_free = matches!(phase, Phase::Waiting | Phase::Cloning);
+    assert_eq!(run["cost"]["credits"] == 0, is_free, "{phase:?}: {run:#}");
+}
+
 async fn canceled_in(phase: Phase) {
     let (service, repository) = (service_for(phase).await, phase.repository());
     let order = in_phase(&service, phase, &repository).await;
@@ -170,11 +176,7 @@ async fn canceled_in(phase: Phase) {
     );
     let run = nothing_is_left(&service, phase, &order, &repository).await;
     assert_eq!(run["status"], "canceled", "{phase:?}: {run:#}");
-    assert_eq!(
-        run["cost"]["credits"] == 0,
-        phase == Phase::Waiting,
-        "{phase:?}: {run:#}"
-    );
+    is_paid_from_the_first_process(phase, &run);
     rules_hold(&service).await;
 }
 
@@ -213,6 +215,7 @@ async fn killed_in(phase: Phase) {
         again.text
     );
     assert_eq!(data["status"], run["status"]);
+    is_paid_from_the_first_process(phase, &run);
     rules_hold(&service).await;
 }
 

@@ -177,8 +177,12 @@ impl<'a> Story<'a> {
             }
             Step::Claim => functions.claim(&self.nonce, TOKEN).await.status == 200,
             Step::Report => {
-                self.sends(functions, "report", &json!({ "events": events() }))
-                    .await
+                self.sends(
+                    functions,
+                    "report",
+                    &json!({ "events": events(), "executed": true }),
+                )
+                .await
             }
             Step::Finish | Step::FinishDead => {
                 let outcome = json!({ "type": "succeeded", "commit": "c1" });

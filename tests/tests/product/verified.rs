@@ -1,4 +1,4 @@
-//! Whether a result was verified, in every view; and the cost of a run without any execution.
+//! Whether a result was verified, in every view; and the cost of a run without client code.
 
 use awo_tests::agents::{order, submit};
 use awo_tests::repository::Repository;
@@ -92,4 +92,25 @@ async fn a_run_that_fails_before_anything_is_executed_costs_nothing() {
         "{}",
         credits.text
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_missing_after_a_setup_costs_compute_and_no_iteration() {
+    let service = TestService::start(1_000_000, &[]).await;
+    let client = &service.client;
+    let environment = json!({"name": "e", "setup": [{"name": "deps", "run": "true"}]});
+    let made = client.post("/v1/environments", &environment).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let plan = "tests: [{name: unit, run: 'no-such-tool-here -q'}]\n";
+    let repository = Repository::with(&[("verify.yaml", plan)]);
+    let mut body = order(&repository.url(), "true");
+    body["environment"] = json!("e");
+    let order = submit(client, &body).await;
+    let run = client.finished_run(&order).await;
+    assert_eq!(run["error"]["code"], "WORKSPACE_FAILED", "{run:#}");
+    let message = run["error"]["message"].as_str().unwrap();
+    assert!(message.contains("no-such-tool-here"), "{message}");
+    assert_eq!(run["iteration"], 0, "{run:#}");
+    let credits = run["cost"]["credits"].as_f64().unwrap();
+    assert!(0.0 < credits && credits < 5.0, "{run:#}");
 }

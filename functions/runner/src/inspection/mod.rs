@@ -189,7 +189,7 @@ impl Inspector<'_> {
             keep_bytes: MAX_ANSWERS_BYTES,
             heard: None,
         };
-        let ran = self.processes.run(job).await;
+        let ran = self.processes.run_own(job).await;
         let finished = ran.map_err(|interrupted| interrupted.stopped)?;
         if finished.stdout.was_cut() {
             return broken("the result is too large".to_owned());

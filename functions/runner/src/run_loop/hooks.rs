@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use awo_domain::run::RunErrorCode;
 
-use super::{Abort, Tally, Work, fail};
+use super::{Abort, Work, fail};
 use crate::limits::limits;
 use crate::shell::Script;
 
@@ -15,9 +15,8 @@ const HOOK_LIMIT: Duration = Duration::from_secs(600);
 impl Work<'_> {
     /// Runs each command as the agent would run it, with the environment's variables and none of its
     /// secrets. The plan is frozen by now, so that none of them can change it.
-    pub(super) async fn post_create(&self, tally: &mut Tally) -> Result<(), Abort> {
+    pub(super) async fn post_create(&self) -> Result<(), Abort> {
         let commands = &self.spec.hooks.post_create;
-        tally.executed |= !commands.is_empty();
         for (i, command) in commands.iter().enumerate() {
             let which = format!("{} of {}", i + 1, commands.len());
             self.hook(&which, command).await?;

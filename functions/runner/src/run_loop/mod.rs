@@ -25,7 +25,7 @@ use awo_domain::usage::{PricedUsage, sum_by_model};
 use tokio::time::Instant;
 
 use crate::agent;
-use crate::contained_process::ContainedProcesses;
+use crate::contained_process::{ClientCode, ContainedProcesses};
 use crate::delivery::forge::Hosts;
 use crate::environment::{Cache, Environment};
 use crate::git::Git;
@@ -87,12 +87,13 @@ impl Progress {
         self.tally.commit.clone()
     }
 
-    pub(crate) fn ending(&self, outcome: Outcome) -> Ending {
+    /// With whether a process of client code has started, here or before it waited for children.
+    pub(crate) fn ending(&self, outcome: Outcome, client_code: &ClientCode) -> Ending {
         Ending {
             outcome,
             iterations: self.tally.iterations,
             usage: sum_by_model(&self.tally.usage),
-            executed: self.tally.executed,
+            executed: self.tally.resumes || client_code.has_started(),
             nothing_alive: false,
         }
     }
@@ -124,7 +125,8 @@ pub(crate) async fn run(
         // What is hidden from commands has to be there when they are confined; a failure is
         // reported with the run's folders.
         let _ = std::fs::create_dir_all(&settings.workspace_root);
-        let processes = ContainedProcesses::new(settings, stop.clone());
+        let processes =
+            ContainedProcesses::new(settings, stop.clone()).noting(reporter.client_code().clone());
         let processes = environment.processes(processes);
         let cache = caches(settings, spec);
         let made = layout.insert(begin(settings, spec, &processes)?);
@@ -167,9 +169,9 @@ pub(crate) async fn run(
             patience: Patience::after(spec.provider_waited_ms),
             waited: Duration::ZERO,
         };
+        work.post_create().await?;
+        work.set_up().await?;
         work.check_tools().await?;
-        work.post_create(tally).await?;
-        work.set_up(tally).await?;
         work.iterate(tally).await?;
         work.deliver(tally).await
     }
@@ -205,8 +207,8 @@ struct Tally {
     tests_changed: Vec<String>,
     /// Protected files that were put back in the present iteration.
     restored: Vec<String>,
-    /// True once anything of the repository was executed.
-    executed: bool,
+    /// True for a run that has waited for its children.
+    resumes: bool,
 }
 
 impl Tally {
@@ -223,7 +225,7 @@ impl Tally {
             usage: resumption.usage.clone(),
             session_id: resumption.session_id.clone().filter(|_| has_session),
             integration: Integration::of(resumption),
-            executed: true,
+            resumes: true,
             ..Tally::default()
         }
     }
@@ -299,10 +301,7 @@ impl Work<'_> {
         tally.iterations = number;
         self.begin(number).await?;
         let attempt = match program {
-            Ok(program) => {
-                tally.executed = true;
-                self.tries(tally, &program).await?
-            }
+            Ok(program) => self.tries(tally, &program).await?,
             Err(why) => agent::not_made(why.0),
         };
         tally.usage.extend(attempt.usage.iter().cloned());

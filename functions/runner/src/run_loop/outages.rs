@@ -97,7 +97,7 @@ impl Work<'_> {
             });
             let message = format!(
                 "{provider} {}{wanted}; a run waits {minutes} minutes for its providers in all, and \
-                 is charged for its completed calls alone",
+                 is not charged for the waiting",
                 outage.what
             );
             return Err(fail(RunErrorCode::ProviderUnavailable, &message));

@@ -11,7 +11,7 @@ use awo_domain::run::RunErrorCode;
 use tokio::time::Instant;
 
 use super::services::{FIRST_PATIENCE, LATER_PATIENCE};
-use super::{Abort, Tally, Work, fail, millis};
+use super::{Abort, Work, fail, millis};
 use crate::environment::{CacheKey, NotSetUp, Places, Setup, lock_files, scrub_in_background};
 use crate::git::GitError;
 use crate::limits::limits;
@@ -27,7 +27,7 @@ struct Folders<'a> {
 
 impl Work<'_> {
     /// Sets the agent's workspace up. All that it started is dead when it returns.
-    pub(super) async fn set_up(&self, tally: &mut Tally) -> Result<(), Abort> {
+    pub(super) async fn set_up(&self) -> Result<(), Abort> {
         let Some(environment) = &self.environment.of_run else {
             return Ok(());
         };
@@ -43,7 +43,6 @@ impl Work<'_> {
             tmp: &tmp,
         };
         self.services_answer(environment, FIRST_PATIENCE).await?;
-        tally.executed |= !environment.setup.is_empty();
         let key = self.cache_key(environment).await?;
         let before = SecretPhase::Agent;
         let restored = self.set_up_in(environment, key.as_ref(), &folders, before);

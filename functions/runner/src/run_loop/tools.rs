@@ -1,4 +1,4 @@
-//! Tools that the plan names and this machine lacks, detected before any cost.
+//! Tools that the plan names and this machine lacks, detected before the agent starts.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -21,11 +21,11 @@ const KEEP_BYTES: usize = 4_096;
 const PROBE: &str = "for name; do command -v \"$name\" >/dev/null 2>&1 || echo \"$name\"; done";
 
 impl Work<'_> {
-    /// Ends a run whose plan names a program that nothing could install on the way: no hook, and no
-    /// set-up of the plan. Nothing of the repository is executed for it.
+    /// Ends a run whose plan names a program that is still missing after hooks and the environment's
+    /// setup. Nothing of the repository is executed for it, so a run without them is free.
     pub(super) async fn check_tools(&self) -> Result<(), Abort> {
         let names = self.tools();
-        if names.is_empty() || !self.spec.hooks.post_create.is_empty() {
+        if names.is_empty() {
             return Ok(());
         }
         let mut argv: Vec<OsString> = ["sh", "-c", PROBE, "sh"].map(OsString::from).to_vec();
@@ -46,7 +46,7 @@ impl Work<'_> {
             keep_bytes: KEEP_BYTES,
             heard: None,
         };
-        let ran = self.processes.run(job).await;
+        let ran = self.processes.run_own(job).await;
         let finished = ran.map_err(|interrupted| Abort::Stopped(interrupted.stopped))?;
         if finished.end != End::Exited(0) {
             return Ok(());

@@ -33,7 +33,6 @@ impl Work<'_> {
             levels: levels.clone(),
         };
         self.reporter.event(started).await;
-        tally.executed = true;
         let (judgement, tests_changed) = self.judge(tally, &plugins).await?;
         let Judgement {
             result,
@@ -87,7 +86,6 @@ impl Work<'_> {
             let message = format!("the prompt could not be written: {why}");
             fail(RunErrorCode::WorkspaceFailed, &message)
         })?;
-        tally.executed = true;
         let (judgement, _) = self.judge(tally, &self.plugins()).await?;
         let result = judgement.result;
         tally.feedback = verify::feedback(&result);

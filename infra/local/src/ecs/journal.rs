@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use awo_cloud::compute::ENDED_WITH_SERVICE;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -23,8 +24,6 @@ const LINES: usize = 20_000;
 /// More than a task changes between its first line and its last: an event after a restart
 /// has a later version than all events before it.
 const UNWRITTEN_CHANGES: u64 = 10;
-
-const HOST_LOST: &str = "Host was lost: the local cloud was restarted";
 
 /// Of several lines on one task or token, the last counts.
 #[derive(Serialize, Deserialize)]
@@ -115,7 +114,7 @@ impl State {
                 task.version += UNWRITTEN_CHANGES;
                 task.stop_cause = Some(StopCause {
                     code: "TerminationNotice".into(),
-                    reason: HOST_LOST.to_owned(),
+                    reason: ENDED_WITH_SERVICE.to_owned(),
                 });
                 task.stopping = Some(now);
                 task.stopped = Some(now);

@@ -1,16 +1,37 @@
 //! How tasks end, in ECS's words.
 
+use awo_domain::environment::Containers;
 use aws_sdk_ecs::types::{Container, HealthStatus, Task, TaskStopCode};
 
 use super::{CONTAINER, SERVICE_PREFIX};
+
+/// ECS's words for a container that could not be started.
+const CANNOT_START: &str = "CannotStartContainer";
+/// The local cloud's reason for tasks that ended with it: on one machine they end with the service.
+pub const ENDED_WITH_SERVICE: &str = "Host was lost: the local cloud was restarted";
 
 /// The known state of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskState {
     /// It lives, or may.
-    Alive,
+    Alive(StartedContainers),
     /// It is gone.
     Gone(TaskEnd),
+}
+
+/// The containers of a task that ECS has started, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StartedContainers(Vec<String>);
+
+impl StartedContainers {
+    /// True if one of them is a client's: a service, or the runner's in an image of the environment.
+    #[must_use]
+    pub fn run_client_code(&self, own: &Containers) -> bool {
+        let mut names = self.0.iter();
+        names.any(|name| {
+            name.starts_with(SERVICE_PREFIX) || (own.image.is_some() && name == CONTAINER)
+        })
+    }
 }
 
 /// How a task ended.
@@ -23,6 +44,8 @@ pub struct TaskEnd {
     /// True if ECS reports that the runner's container ended by itself: the task was not stopped, and
     /// no host was lost.
     pub ended_by_itself: bool,
+    /// The containers that it had started.
+    pub started: StartedContainers,
     /// ECS's report on the containers, if the task ended because of them.
     pub containers: Vec<ContainerEnd>,
 }
@@ -41,6 +64,12 @@ pub struct ContainerEnd {
 }
 
 impl TaskEnd {
+    /// True if the local service ended, and the task with it.
+    #[must_use]
+    pub fn ended_with_service(&self) -> bool {
+        self.reason == ENDED_WITH_SERVICE
+    }
+
     /// True if the task's own content killed it: it was out of memory.
     #[must_use]
     pub fn was_out_of_memory(&self) -> bool {
@@ -59,6 +88,24 @@ fn runner_of(task: &Task) -> Option<&Container> {
     containers.find(|container| container.name() == Some(CONTAINER))
 }
 
+/// The containers of a task that have run, or do.
+pub(super) fn started(task: &Task) -> StartedContainers {
+    let has_started = |container: &&Container| {
+        let is_running = container.last_status() == Some("RUNNING");
+        let could_not = container
+            .reason()
+            .is_some_and(|why| why.contains(CANNOT_START));
+        is_running || (container.exit_code().is_some() && !could_not) || is_unhealthy(container)
+    };
+    let containers = task.containers().iter().filter(has_started);
+    let names = containers.filter_map(|container| container.name().map(str::to_owned));
+    StartedContainers(names.collect())
+}
+
+fn is_unhealthy(container: &Container) -> bool {
+    container.health_status() == Some(&HealthStatus::Unhealthy)
+}
+
 pub(super) fn gone(task: &Task) -> TaskEnd {
     let container = runner_of(task);
     let reasons: Vec<&str> = [container.and_then(|c| c.reason()), task.stopped_reason()]
@@ -74,6 +121,7 @@ pub(super) fn gone(task: &Task) -> TaskEnd {
         reason: reasons.join("; "),
         // Without an exit code the container never ran, or is not known to have ended.
         ended_by_itself: exit_code.is_some() && exited,
+        started: started(task),
         containers: containers.map(container_end).collect(),
     }
 }
@@ -84,6 +132,6 @@ fn container_end(container: &Container) -> ContainerEnd {
         service: name.strip_prefix(SERVICE_PREFIX).map(str::to_owned),
         exit_code: container.exit_code(),
         reason: container.reason().unwrap_or_default().to_owned(),
-        is_unhealthy: container.health_status() == Some(&HealthStatus::Unhealthy),
+        is_unhealthy: is_unhealthy(container),
     }
 }

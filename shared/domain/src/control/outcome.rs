@@ -93,7 +93,8 @@ pub struct Finish {
     pub iterations: u32,
     /// All that the run used, by model, priced call by call.
     pub usage: Vec<PricedUsage>,
-    /// False if nothing of the repository was executed: no hook, no agent, no check.
+    /// False if no process of client code has started: no hook, no setup, no agent, no check. Then
+    /// nothing is paid.
     #[serde(default = "is_executed")]
     pub executed: bool,
     /// True if the runner has searched and found no process of the run alive: proof of its death, whatever
@@ -102,7 +103,7 @@ pub struct Finish {
     pub nothing_alive: bool,
 }
 
-/// A runner that does not report this has executed something.
+/// A runner that does not report this has started a process of client code.
 fn is_executed() -> bool {
     true
 }

@@ -31,8 +31,8 @@ pub enum RunErrorCode {
     /// The runner ended by itself without a last report, or stopped reporting while its task was
     /// running.
     RunnerFailed,
-    /// The provider of the agent's models did not answer for as long as a run waits for it. The run
-    /// pays for its completed calls alone.
+    /// The provider of the agent's models did not answer for as long as a run waits for it. The
+    /// waiting is free.
     ProviderUnavailable,
     /// A child did not succeed, or what the children did could not be brought together.
     ChildrenFailed,
@@ -69,12 +69,6 @@ impl RunErrorCode {
     #[must_use]
     pub fn is_free_of_charge(self) -> bool {
         matches!(self, RunErrorCode::ComputeLost)
-    }
-
-    /// True if a run that ends with it pays for compute beside its completed calls.
-    #[must_use]
-    pub fn pays_for_compute(self) -> bool {
-        !matches!(self, RunErrorCode::ProviderUnavailable)
     }
 
     /// True if a runner may end its run with it; the others are the service's own.

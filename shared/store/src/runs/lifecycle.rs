@@ -4,6 +4,7 @@
 pub mod dispatch;
 pub mod end;
 pub mod finish;
+mod heartbeat;
 pub mod lease;
 pub mod no_capacity;
 pub mod report;

@@ -20,7 +20,7 @@ const SUSPECTED_MS: i64 = 180_000;
 /// What the runner of these tests has to say.
 pub const SCRIPT: u64 = 4;
 /// The event by which a run is running.
-const STARTED: u64 = 2;
+pub const STARTED: u64 = 2;
 
 /// What is known of a run's task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct RunModel {
     pub held: bool,
     pub claimed: bool,
     pub reported: u64,
+    /// True once client code is known to have started: nothing is paid before.
+    pub executed: bool,
     pub task: Task,
     stopped_by_client: bool,
     /// True once the runner of a run that a client stopped has sent its last report.
@@ -57,6 +59,7 @@ impl RunModel {
             held: cover == Cover::Held,
             claimed: false,
             reported: 0,
+            executed: false,
             task: Task::None,
             stopped_by_client: false,
             has_reported_last: false,
@@ -266,9 +269,13 @@ impl Model {
         let order = &mut self.orders[i];
         let open = !order.is_over();
         let run = order.run_mut();
+        let reported = (run.reported + more).min(SCRIPT);
+        if run.claimed && run.lease && (open || run.stopped_by_client) {
+            run.executed |= reported >= STARTED;
+        }
         if run.claimed && run.lease && open {
             run.suspected_at = None;
-            run.reported = (run.reported + more).min(SCRIPT);
+            run.reported = reported;
             if run.reported >= STARTED {
                 run.status = RunStatus::Running;
             }
@@ -299,6 +306,7 @@ impl Model {
             order.end(ends.0, ends.1, true);
         }
         let run = order.run_mut();
+        run.executed = true;
         run.has_reported_last = !open;
         if dead {
             run.settled = true;

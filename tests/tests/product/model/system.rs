@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 
 use super::budgets::BudgetModel;
 use super::reference::{
-    MAX_CONCURRENT, MAX_QUEUE, Model, RunState, SECOND_SWEEP_MS, SWEEP_MS, Task,
+    MAX_CONCURRENT, MAX_QUEUE, Model, RunModel, RunState, SECOND_SWEEP_MS, SWEEP_MS, Task,
 };
 use super::{Move, Step};
 
@@ -286,6 +286,12 @@ impl System {
                 let dump = self.world.dump(org).await;
                 panic!("{seen:?}\nis not\n{:?}\n{dump:#?}", model.states());
             }
+            for (id, order) in self.orders.iter().zip(&model.orders) {
+                let of_order = runs.iter().filter(|run| run.work_order_id == *id);
+                for (run, expected) in of_order.zip(&order.runs) {
+                    is_paid_once_client_code_ran(run, expected);
+                }
+            }
             if self.steps.is_multiple_of(CHECK_EVERY) {
                 self.check_rules().await;
             }
@@ -302,6 +308,15 @@ impl System {
         let broken = dump.broken_rules(MAX_CONCURRENT as i64);
         assert!(broken.is_empty(), "{broken:#?}\n{dump:#?}");
     }
+}
+
+/// However a run ends: nothing before the first process of client code, and what it used after that.
+fn is_paid_once_client_code_ran(run: &Run, expected: &RunModel) {
+    let is_paid = (run.cost.as_ref()).is_some_and(|cost| cost.credits_micro > 0);
+    assert!(!is_paid || expected.executed, "{run:#?} {expected:#?}");
+    let is_lost = (run.error.as_ref()).is_some_and(|error| error.code.is_free_of_charge());
+    let is_owed = run.settled_at.is_some() && !run.usage.is_empty() && !is_lost;
+    assert!(is_paid || !is_owed, "{run:#?} {expected:#?}");
 }
 
 impl Drop for System {

@@ -52,9 +52,15 @@ pub(crate) enum Ender<'a> {
         now_reported: u64,
         /// True if it reports that nothing of the run is alive.
         nothing_alive: bool,
+        /// True if it reports that client code has started.
+        executed: bool,
     },
-    /// The service, for any lease; because of a deadline, only while that is the lease's.
-    Service { due_at: Option<i64> },
+    /// The service, for the lease as it was read, if there is one; because of a deadline, only while
+    /// that is the lease's.
+    Service {
+        lease: Option<&'a Lease>,
+        due_at: Option<i64>,
+    },
     /// A client; where `unclaimed`, only while no runner has come.
     Client {
         stopping: FamilyStop<'a>,
@@ -69,8 +75,8 @@ pub struct RunView<'a> {
     pub order: &'a WorkOrder,
     /// The run.
     pub run: &'a Run,
-    /// True if it has a lease.
-    pub leased: bool,
+    /// Its lease, if it has one.
+    pub lease: Option<&'a Lease>,
     /// The deadline of its lease for which it is ended, if it is ended for one.
     pub due_at: Option<i64>,
 }
@@ -89,6 +95,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, Error> {
         let ender = Ender::Service {
+            lease: seen.lease,
             due_at: seen.due_at,
         };
         self.end(org, seen, ending, &ender, now).await
@@ -110,7 +117,7 @@ impl Store {
             order: seen.order,
             stored: seen.run,
             run: seen.run,
-            leased: seen.leased,
+            leased: seen.lease.is_some(),
             ending,
             ender,
             now,
@@ -325,19 +332,27 @@ impl Ender<'_> {
             .when_present("runId")
             .when_missing("closedAt");
         match self {
-            Ender::Service { due_at: None } => change,
-            // Only a report of the runner changes it.
-            Ender::Service {
-                due_at: Some(due_at),
-            } => change.when("dueAt", due_at),
+            // Only a report of the runner changes them.
+            Ender::Service { lease, due_at } => {
+                let change = match lease {
+                    Some(lease) => change.when_option("executedAt", lease.executed_at),
+                    None => change,
+                };
+                match due_at {
+                    Some(due_at) => change.when("dueAt", due_at),
+                    None => change,
+                }
+            }
             Ender::Runner {
                 token_hash,
                 lease,
                 now_reported,
                 nothing_alive,
+                executed,
             } => change
                 .set("reported", now_reported)
                 .set_some("deadAt", nothing_alive.then_some(now))
+                .executed(*executed, now)
                 .when("reported", lease.reported)
                 .when_webhooks(!lease.no_webhooks)
                 .when("tokenHash", token_hash),

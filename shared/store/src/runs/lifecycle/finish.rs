@@ -2,7 +2,7 @@
 //! report it counts once and only under the lease's token. The runner of a run that a client
 //! stopped may send one more report, once: its total usage.
 
-use awo_domain::control::{NumberedEvent, ReportAnswer, StopRequest};
+use awo_domain::control::{Finish as LastReport, NumberedEvent, ReportAnswer, StopRequest};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, Timestamp};
 
@@ -24,6 +24,8 @@ use crate::work_orders::WorkOrder;
 pub struct Stands<'a> {
     /// The run, with all events.
     pub run: &'a Run,
+    /// Its lease.
+    pub lease: &'a Lease,
     /// What a client wants of it.
     pub stop_request: Option<StopRequest>,
     /// True if its work order has children that count and are not integrated.
@@ -82,7 +84,7 @@ impl Store {
     pub async fn finish(
         &self,
         by: &Reporter,
-        (events, nothing_alive): (&[NumberedEvent], bool),
+        last: &LastReport,
         finishing: &Finishing<'_>,
         now: Timestamp,
     ) -> Result<FinishOutcome, Error> {
@@ -92,8 +94,8 @@ impl Store {
             let (stored, lease) = match self.standing(by).await? {
                 LeaseStanding::Holds(run, lease) => (run, lease),
                 LeaseStanding::Stopped(run, lease) => {
-                    let last = last_word(finishing, &run, lease.stop_request)?;
-                    let taken = self.last_report(by, &lease, (&last, nothing_alive), now);
+                    let ending = last_word(finishing, &run, &lease)?;
+                    let taken = self.last_report(by, &lease, (&ending, last), now);
                     match taken.await? {
                         Some(answer) => return Ok(answer.into()),
                         None => continue,
@@ -102,7 +104,7 @@ impl Store {
                 LeaseStanding::Lost(lease, run) => {
                     let known = run.and_then(|run| run.finished_by);
                     if known.as_deref() == Some(&by.token_hash) {
-                        return Ok(FinishOutcome::again(events));
+                        return Ok(FinishOutcome::again(&last.events));
                     }
                     return self
                         .finished_before(by, lease)
@@ -114,14 +116,14 @@ impl Store {
             let Some(order) = order.filter(|order| order.has_begun(&stored)) else {
                 continue;
             };
-            let progress = Progress::of(&stored, lease.reported, events)?;
+            let progress = Progress::of(&stored, lease.reported, &last.events)?;
             let report = FinalReport {
                 by,
                 order: &order,
                 stored: &stored,
                 progress: &progress,
                 lease: &lease,
-                nothing_alive,
+                last,
                 now,
             };
             if let Some(ended) = self.finish_once(&report, finishing).await? {
@@ -150,6 +152,7 @@ impl Store {
         };
         let finish = finishing(&Stands {
             run,
+            lease: report.lease,
             stop_request: report.lease.stop_request,
             has_children: !family.is_empty(),
         })?;
@@ -157,7 +160,8 @@ impl Store {
             token_hash: &report.by.token_hash,
             lease: report.lease,
             now_reported: report.progress.reported,
-            nothing_alive: report.nothing_alive,
+            nothing_alive: report.last.nothing_alive,
+            executed: report.last.executed,
         };
         let (stored, now) = (report.stored, report.now);
         let transaction = self.append_events(
@@ -208,7 +212,7 @@ impl Store {
         &self,
         by: &Reporter,
         lease: &Lease,
-        (last, nothing_alive): (&Ending, bool),
+        (ending, last): (&Ending, &LastReport),
         now: Timestamp,
     ) -> Result<Option<ReportAnswer>, Error> {
         if lease.last_report_at.is_some() {
@@ -216,14 +220,15 @@ impl Store {
         }
         let change = Change::new()
             .set("lastReportAt", now)
-            .set_some("deadAt", nothing_alive.then_some(now))
+            .set_some("deadAt", last.nothing_alive.then_some(now))
+            .executed(last.executed, now)
             .when("tokenHash", &by.token_hash)
             .when_present("closedAt")
             .when_missing("lastReportAt");
         let used = Change::new()
-            .set("usage", &last.usage)
-            .set("iteration", last.iterations)
-            .set_some("commit", last.commit.as_ref())
+            .set("usage", &ending.usage)
+            .set("iteration", ending.iterations)
+            .set_some("commit", ending.commit.as_ref())
             .when_present("runId")
             .when_missing("settledAt");
         let committed = Transaction::new()
@@ -263,19 +268,16 @@ struct FinalReport<'a> {
     stored: &'a Run,
     progress: &'a Progress,
     lease: &'a Lease,
-    nothing_alive: bool,
+    last: &'a LastReport,
     now: Timestamp,
 }
 
 /// The report of a run that is over.
-fn last_word(
-    finishing: &Finishing<'_>,
-    run: &Run,
-    stop_request: Option<StopRequest>,
-) -> Result<Box<Ending>, Error> {
+fn last_word(finishing: &Finishing<'_>, run: &Run, lease: &Lease) -> Result<Box<Ending>, Error> {
     let stands = Stands {
         run,
-        stop_request,
+        lease,
+        stop_request: lease.stop_request,
         has_children: false,
     };
     match finishing(&stands)? {

@@ -76,6 +76,13 @@ pub struct Lease {
     /// When the runner of a run that a client stopped last reported its usage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_report_at: Option<Timestamp>,
+    /// When a process of client code was first known to have started: from then on the run's compute
+    /// is paid, however it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed_at: Option<Timestamp>,
+    /// When its runner last reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard_at: Option<Timestamp>,
     /// When its runner confirmed, in its last report, that nothing of the run is alive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_at: Option<Timestamp>,
@@ -134,6 +141,8 @@ impl Lease {
             stop_requested_at: None,
             suspected_at: None,
             last_report_at: None,
+            executed_at: None,
+            heard_at: None,
             dead_at: None,
             size: None,
             containers: None,
@@ -288,6 +297,9 @@ impl Store {
         let change = Change::new()
             .set("tokenHash", token_hash)
             .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
+            .set("heardAt", now)
+            // A runner starts in the environment's image, or beside its services.
+            .executed(lease.containers.is_some(), now)
             .remove("nonce")
             .when("nonce", nonce)
             .when_missing("tokenHash")
@@ -330,35 +342,6 @@ impl Store {
         let run = self.run(org, run_id).await?.ok_or(Error::Unauthorized)?;
         let profile = self.audited_profile(org, &run).await?;
         profile.ok_or_else(|| Error::internal("a claimed run has no snapshot"))
-    }
-
-    /// Records that the runner is alive. Once there is a stop request, its deadline counts, and the
-    /// runner is answered with it.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] if the lease is lost, or internal.
-    pub async fn heartbeat(
-        &self,
-        org: &OrgId,
-        run: &RunId,
-        token_hash: &str,
-        now: Timestamp,
-    ) -> Result<ReportAnswer, Error> {
-        let change = held(token_hash)
-            .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
-            .remove("suspectedAt")
-            .when_missing("stopRequest");
-        let lease: Lease = match self.update(&Key::lease(org, run), change).await? {
-            UpdateOutcome::New(item) => read(item)?,
-            UpdateOutcome::Refused(Some(item)) => read(item)?,
-            UpdateOutcome::Refused(None) => return Err(lease_lost()),
-        };
-        let known = lease.is_held_by(token_hash);
-        if known && (lease.closed_at.is_none() || lease.stop_request.is_some()) {
-            Ok(lease.answer())
-        } else {
-            Err(lease_lost())
-        }
     }
 
     /// Postpones the sweep of a lease.

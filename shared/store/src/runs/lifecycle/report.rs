@@ -1,7 +1,7 @@
 //! Runners' reports: events under their own numbers, each accepted once and in order. Every write
 //! is conditional on the lease's token, so a runner that lost its lease changes nothing.
 
-use awo_domain::control::{NumberedEvent, ReportAnswer, RunnerEvent};
+use awo_domain::control::{NumberedEvent, Report, ReportAnswer, RunnerEvent};
 use awo_domain::event::{Lifecycle, TimelineEventType, meaning};
 use awo_domain::run::{RunEvent, RunStatus};
 use awo_domain::usage::{PricedUsage, sum_by_model};
@@ -123,7 +123,7 @@ impl Progress {
 }
 
 impl Store {
-    /// Keeps a runner's events. With the start of an iteration the run takes over its profile as
+    /// Stores a runner's events, and whether client code has started. With the start of an iteration the run takes over its profile as
     /// it is now; if that has changed, it is audited under this id, in the same transaction.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl Store {
     pub async fn report(
         &self,
         by: &Reporter,
-        events: &[NumberedEvent],
+        report: &Report,
         snapshot_id: &SnapshotId,
         now: Timestamp,
     ) -> Result<ReportAnswer, Error> {
@@ -140,12 +140,17 @@ impl Store {
             tries.next().await?;
             let (run, lease) = match self.standing(by).await? {
                 LeaseStanding::Holds(run, lease) => (run, lease),
-                LeaseStanding::Stopped(_, lease) => return Ok(lease.answer()),
+                LeaseStanding::Stopped(_, lease) => {
+                    if report.executed {
+                        self.note_executed(&lease, now).await?;
+                    }
+                    return Ok(lease.answer());
+                }
                 LeaseStanding::Lost(..) => return Err(lease_lost()),
             };
-            let mut progress = Progress::of(&run, lease.reported, events)?;
+            let mut progress = Progress::of(&run, lease.reported, &report.events)?;
             if progress.reported == lease.reported {
-                return self.reported_before(by, &run, events, now).await;
+                return self.reported_before(by, &run, report, now).await;
             }
             let taken = match progress.begins {
                 None => None,
@@ -161,6 +166,8 @@ impl Store {
             }
             let change = held(&by.token_hash)
                 .set("reported", progress.reported)
+                .set("heardAt", now)
+                .executed(report.executed, now)
                 .when("reported", lease.reported)
                 .when_option("stopRequest", lease.stop_request)
                 .when_webhooks(!lease.no_webhooks);
@@ -202,11 +209,11 @@ impl Store {
         &self,
         by: &Reporter,
         run: &Run,
-        events: &[NumberedEvent],
+        report: &Report,
         now: Timestamp,
     ) -> Result<ReportAnswer, Error> {
-        let heartbeat = self.heartbeat(&by.org, &by.run_id, &by.token_hash, now);
-        let begins = events.iter().any(|numbered| {
+        let heartbeat = self.heartbeat(by, report.executed, now);
+        let begins = report.events.iter().any(|numbered| {
             matches!(numbered.event, RunnerEvent::IterationStarted { iteration } if iteration == run.iteration)
         });
         let mut answer = heartbeat.await?;

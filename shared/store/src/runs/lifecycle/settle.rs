@@ -39,6 +39,8 @@ pub(crate) struct Settling<'a> {
 pub struct Charge {
     /// Before the hold limits it.
     pub cost: CostParts,
+    /// The compute of that, in milliseconds.
+    pub compute_ms: i64,
     /// True if nothing of it is charged.
     pub is_free: bool,
     /// The ledger entry's id, if one is needed.
@@ -77,7 +79,8 @@ impl Store {
                 &Key::lease(org, &run.run_id),
                 Change::new()
                     .when_present("closedAt")
-                    .when_option("lastReportAt", lease.last_report_at),
+                    .when_option("lastReportAt", lease.last_report_at)
+                    .when_option("executedAt", lease.executed_at),
             )
             .return_permit(lease.capacity_shard)
             .update(&Key::tally(org), Change::new().add("slots", -1))
