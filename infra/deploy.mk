@@ -113,7 +113,7 @@ $(DEPLOY_VENV)/%/.ready:
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $^
 	@touch $@
 
-check-image: ## Ask Debian whether the packages of the image of runs can be installed
+check-image: ## Ask Debian whether the packages of the image of runs and of .devcontainer can be installed
 	@tests/image/check-packages.sh
 
 .PHONY: check-deploy check-image build bench-functions sam-build bucket region package deploy stack-env image

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Asks the Debian release of the image of runs whether the packages that the Dockerfile installs can be
-# installed there, stage by stage. Nothing is installed, and apt's own lists stay as they are.
+# Asks the Debian release of the image of runs whether the packages that its Dockerfile and that of the
+# development container install can be installed there, stage by stage. Nothing is installed, and apt's own lists stay as they are.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 file=infra/runner/Dockerfile
@@ -17,8 +17,8 @@ apt() {
 }
 apt update > "$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 # The packages of each `apt-get install`, with the stage that it is in; `$PACKAGES` is whatever somebody names.
-sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$file" | awk '
-    /^FROM / { stage = $NF }
+sed -s -e ':a' -e '/\\$/N; s/\\\n//; ta' "$file" .devcontainer/Dockerfile | awk '
+    /^FROM / { stage = $NF ~ /RUST_IMAGE/ ? "devcontainer" : $NF }
     /apt-get install/ { sub(/.*--no-install-recommends/, ""); sub(/&&.*/, ""); gsub(/\$PACKAGES/, ""); print stage, $0 }' |
     while read -r stage packages; do
         # shellcheck disable=SC2086 # Names of packages are words.
