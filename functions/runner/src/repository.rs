@@ -9,6 +9,7 @@
 //! need the network and credentials at any time.
 
 mod branches;
+mod heads;
 mod ignoring;
 mod merging;
 mod restoring;
@@ -26,6 +27,7 @@ use crate::git::{Call, Git, GitError};
 use crate::git_guard::PutAside;
 use crate::layout::Layout;
 
+pub(crate) use heads::Head;
 pub(crate) use merging::{Conflict, Merge};
 
 /// Commits of history that the clone has.
@@ -39,6 +41,8 @@ const DIFF_LIMIT: Duration = Duration::from_secs(30);
 pub(crate) struct Base {
     pub(crate) commit: String,
     pub(crate) branch: String,
+    /// The commit that a `verify` order is about, beside the base that judges it.
+    pub(crate) head: Option<Head>,
 }
 
 /// A commit of an iteration.
@@ -121,6 +125,7 @@ impl Repository {
         Ok(Base {
             commit: commit.to_owned(),
             branch: branch.unwrap_or("HEAD").to_owned(),
+            head: None,
         })
     }
 

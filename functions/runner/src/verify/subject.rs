@@ -17,12 +17,23 @@ const REQUEST: &str = "inspection.json";
 /// Largest manifest that is rewritten.
 const MAX_MANIFEST_BYTES: u64 = 1_048_576;
 
+/// The commit that a verified one is held against.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reference<'a> {
+    /// The content of protected files.
+    pub(crate) commit: &'a str,
+    /// The commit from which changes are counted.
+    pub(crate) since: &'a str,
+    /// True if protected files and commands are put back to the reference's content.
+    pub(crate) restores: bool,
+}
+
 /// Makes the checkout of `commit` for verification number `number`.
 pub(crate) async fn prepare(
     repository: &Repository,
     layout: &Layout,
     guard: &Guard<'_>,
-    base: &str,
+    base: Reference<'_>,
     commit: &str,
     number: u32,
 ) -> Result<Subject, NotPrepared> {
@@ -40,17 +51,19 @@ pub(crate) async fn prepare(
     }
     let (checked_out, changes) =
         tokio::join!(repository.check_out(commit, &dir, Some(&index)), async {
-            if base == commit {
+            if base.since == commit {
                 return Ok(Vec::new());
             }
-            repository.changes(base, commit).await
+            repository.changes(base.since, commit).await
         });
     checked_out?;
     let changes = changes?;
     let protected = guard.protected(&changes).await?;
     let tests_changed = tests_changed(guard.frozen, &changes, &protected);
-    put_back_protected(repository, base, protected, &dir, &index).await?;
-    put_back_commands(frozen, &changes, &dir).map_err(broken)?;
+    if base.restores {
+        put_back_protected(repository, base.commit, protected, &dir, &index).await?;
+        put_back_commands(frozen, &changes, &dir).map_err(broken)?;
+    }
     let of_agent = dir.clone();
     let giver = layout.clone();
     tokio::task::spawn_blocking(move || giver.give_tree(&of_agent))
@@ -58,7 +71,11 @@ pub(crate) async fn prepare(
         .unwrap_or_else(|_| Err(io::Error::other("a thread was lost")))
         .map_err(broken)?;
     Ok(Subject {
-        gone_test_files: gone_test_files(frozen, &changes),
+        gone_test_files: if base.restores {
+            gone_test_files(frozen, &changes)
+        } else {
+            Vec::new()
+        },
         tests_changed,
         changed: Some(
             changes
