@@ -156,6 +156,7 @@ fn order(tenant: Option<&str>) -> Order {
     Order {
         task_prompt: TaskPrompt::new("fix it"),
         source: GitSource {
+            commit: None,
             repository: Repository::parse("https://git.example.com/x.git", false)
                 .expect("a repository"),
             branch: None,

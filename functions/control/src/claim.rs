@@ -1,11 +1,12 @@
 //! `POST /control/claim`: exchanges the nonce for a token, and returns the run's data.
 
-use awo_domain::control::{Claim, GitCredential, Resumption, RunSpec, Tariff};
+use awo_domain::control::{Claim, Gate, GitCredential, Resumption, RunSpec, Tariff};
 use awo_domain::environment::EnvironmentRecord;
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
 use awo_domain::source::Repository;
+use awo_domain::work_order::Terms;
 use awo_domain::{Error, OrgId, RunId, SnapshotId, TaskPrompt, Timestamp};
 use awo_http::Answer;
 use awo_store::runs::Run;
@@ -116,6 +117,7 @@ fn spec(
         source: order.source,
         hooks: order.hooks,
         allow_file_repositories: state.allow_file_repositories,
+        gate: gate(&order.terms),
         agent: order.terms.agent,
         asked_iterations: order.asked_iterations,
         max_duration_ms: profile
@@ -132,6 +134,14 @@ fn spec(
         resumption: None,
         environment: None,
     }
+}
+
+/// The gate of a work order that only verifies a commit.
+fn gate(terms: &Terms) -> Option<Gate> {
+    terms.agent.kind.is_verification().then(|| Gate {
+        base: terms.verify_base.clone(),
+        protect: terms.protect,
+    })
 }
 
 /// The hold, without what the compute before this runner's cost: it counts its own.

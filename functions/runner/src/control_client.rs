@@ -127,8 +127,14 @@ impl ControlClient {
         limit: Duration,
     ) -> Result<ReportAnswer, CallError> {
         let (line, executed) = (&self.line, self.client_code.has_started());
-        let report = Report { events, executed };
-        let answer = line.post(&self.report_path, &report, limit).await?;
+        let mut report = Report { events, executed };
+        let mut answer = line.post(&self.report_path, &report, limit).await;
+        if executed && matches!(answer, Err(CallError::Refused { status: 400, .. })) {
+            // The release before this one does not know the field; its functions may still answer.
+            report.executed = false;
+            answer = line.post(&self.report_path, &report, limit).await;
+        }
+        let answer = answer?;
         line.heard();
         Ok(answer)
     }

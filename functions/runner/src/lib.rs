@@ -19,6 +19,7 @@ mod egress;
 mod environment;
 mod event_sender;
 mod exit;
+mod gate;
 mod git;
 mod git_guard;
 mod heartbeats;

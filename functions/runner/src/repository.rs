@@ -11,6 +11,7 @@
 mod branches;
 mod checkout;
 mod cloning;
+mod heads;
 mod ignoring;
 mod merging;
 mod restoring;
@@ -29,7 +30,8 @@ use crate::git::{Call, Git, GitError};
 use crate::git_guard::PutAside;
 use crate::layout::Layout;
 
-pub(crate) use checkout::Head;
+pub(crate) use checkout::FreshClone;
+pub(crate) use heads::Head;
 pub(crate) use merging::{Conflict, Merge};
 
 /// Longest time for a diff that people read.
@@ -42,6 +44,8 @@ pub(crate) struct Base {
     pub(crate) branch: String,
     /// Number of commits to which a history that is too large was cut.
     pub(crate) depth: Option<u32>,
+    /// The commit that a `verify` order is about, beside the base that judges it.
+    pub(crate) head: Option<Head>,
 }
 
 /// A commit of an iteration.

@@ -7,9 +7,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use awo_domain::control::RunSpec;
-use awo_domain::source::{Branch, Repository as RepositoryUrl};
+use awo_domain::source::{Branch, GitSource, Repository as RepositoryUrl};
 
 use crate::contained_process::ContainedProcesses;
+use crate::gate;
 use crate::git::GitError;
 use crate::inspection::{Inspector, MEMORY_MB};
 use crate::layout::Layout;
@@ -69,8 +70,10 @@ pub(crate) async fn prepare(
     let resumption = spec.resumption.as_ref();
     let start = resumption.map(|resumption| &resumption.base);
     let start = start.or(spec.start_commit.as_ref()).map(String::as_str);
-    let cloned = repository.clone(&spec.source, start, limit).await;
-    let base = cloned.map_err(|why| not_cloned(why, spec))?;
+    let start = start.filter(|_| spec.gate.is_none());
+    let source = gate::source(spec);
+    let cloned = repository.clone(&source, start, limit).await;
+    let mut base = cloned.map_err(|why| not_cloned(why, &source))?;
     let inspector = Inspector {
         processes,
         dir: &layout.workspace(),
@@ -86,8 +89,11 @@ pub(crate) async fn prepare(
             NoWorkspace::Failed(format!("{why}; {next}"))
         })?,
     };
+    if spec.gate.is_some() {
+        base.head = Some(gate::fetch_head(repository, spec, &base.commit, limit).await?);
+    }
     let newest = match resumption {
-        None => &base.commit,
+        None => base.head.as_ref().map_or(&base.commit, |head| &head.commit),
         Some(resumption) => {
             resumed::fetch(repository, &spec.source, resumption, limit).await?;
             &resumption.commit
@@ -128,9 +134,9 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn not_cloned(why: GitError, spec: &RunSpec) -> NoWorkspace {
-    let url = spec.source.repository.as_str();
-    let branch = spec.source.branch.as_ref().map_or("", Branch::as_str);
+fn not_cloned(why: GitError, source: &GitSource) -> NoWorkspace {
+    let url = source.repository.as_str();
+    let branch = source.branch.as_ref().map_or("", Branch::as_str);
     NoWorkspace::Failed(match why {
         GitError::Stopped => return NoWorkspace::Stopped,
         GitError::TimedOut(limit) => format!(

@@ -117,6 +117,10 @@ pub struct Run {
     #[serde(default)]
     pub tests_changed: Vec<String>,
     #[serde(default)]
+    pub behind: Option<u64>,
+    #[serde(default)]
+    pub gate_changed: Vec<String>,
+    #[serde(default)]
     pub error: Option<RunFault>,
     #[serde(default)]
     pub usage: Option<Usage>,

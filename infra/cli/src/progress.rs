@@ -119,13 +119,23 @@ fn passed(data: &Value, paint: Paint) -> EventLines {
         Some(false) => paint.warn(&format!("  unverified {summary}")),
         _ => paint.good(&format!("  passed     {summary}")),
     };
-    let changed = names(data, "testsChanged");
-    let rest = if changed.is_empty() {
-        Vec::new()
-    } else {
-        vec![paint.warn(&format!("             ! tests changed: {changed}"))]
-    };
-    (head, rest)
+    (head, changes(data, paint))
+}
+
+/// What a person should look at, although it passed.
+fn changes(data: &Value, paint: Paint) -> Vec<String> {
+    let gate = &data["gate"];
+    let behind = gate["behind"].as_u64().filter(|behind| *behind > 0);
+    let behind = behind.map(|behind| format!("{behind} commits of the base are missing"));
+    let changed = [
+        ("tests changed", names(data, "testsChanged")),
+        ("gate changed", names(gate, "gateChanged")),
+        ("behind", behind.unwrap_or_default()),
+    ];
+    let present = changed.iter().filter(|(_, what)| !what.is_empty());
+    present
+        .map(|(name, what)| paint.warn(&format!("             ! {name}: {what}")))
+        .collect()
 }
 
 fn names(data: &Value, name: &str) -> String {

@@ -142,6 +142,14 @@ pub fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
         let changed = clean_line(&run.tests_changed.join(", "));
         field(output, "tests changed", output.paint.warn(&changed))?;
     }
+    if !run.gate_changed.is_empty() {
+        let changed = clean_line(&run.gate_changed.join(", "));
+        field(output, "gate changed", output.paint.warn(&changed))?;
+    }
+    if let Some(behind) = run.behind.filter(|behind| *behind > 0) {
+        let behind = format!("{behind} commits of the base");
+        field(output, "behind", output.paint.warn(&behind))?;
+    }
     let texts = [
         ("commit", &run.commit),
         ("branch", &run.branch),

@@ -24,7 +24,15 @@ const MAX_PROMPT_BYTES: u64 = 4 * MAX_TASK_PROMPT as u64;
 /// Submits a work order, and follows its run if that is wanted.
 pub async fn run(client: &Client, wanted: &Submit, output: &Output) -> Result<(), Failure> {
     let source = source(client, wanted)?;
-    let mut body = wanted.body(prompt(&wanted.prompt)?, source)?;
+    let prompt = match &wanted.prompt {
+        Some(given) => Some(prompt(given)?),
+        None if wanted.is_verification() => None,
+        None => {
+            let why = "--prompt is missing: name the task of the agent";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+    };
+    let mut body = wanted.body(prompt, source)?;
     if let Some(parent) = &wanted.parent {
         let parent = reference::work_order(client, parent).await?;
         body["parentId"] = json!(parent.as_str());
@@ -75,6 +83,9 @@ fn source(client: &Client, wanted: &Submit) -> Result<Value, Failure> {
     let mut source = json!({ "type": "git", "repository": named.url });
     if let Some(branch) = wanted.branch.as_ref().or(named.branch.as_ref()) {
         source["branch"] = json!(branch);
+    }
+    if let Some(commit) = &wanted.commit {
+        source["commit"] = json!(commit);
     }
     Ok(source)
 }
@@ -154,7 +165,8 @@ mod tests {
             why: String::new(),
         };
         let source = source(&Client::new(address)?, &order)?;
-        order.body(prompt(&order.prompt).unwrap(), source)
+        let given = order.prompt.as_deref().unwrap();
+        order.body(Some(prompt(given).unwrap()), source)
     }
 
     #[test]

@@ -86,12 +86,14 @@ pub fn default_agent(environment: &Environment) -> Result<AgentType, SetupError>
     let name = environment
         .get("AWO_DEFAULT_AGENT")
         .unwrap_or_else(|| AgentType::Command.as_str().to_owned());
-    AgentType::parse(&name).ok_or_else(|| SetupError::Invalid {
+    let agents = AgentType::ALL
+        .into_iter()
+        .filter(|kind| !kind.is_verification());
+    let agents: Vec<&str> = agents.map(AgentType::as_str).collect();
+    let agent = AgentType::parse(&name).filter(|kind| !kind.is_verification());
+    agent.ok_or_else(|| SetupError::Invalid {
         name: "AWO_DEFAULT_AGENT".to_owned(),
-        why: format!(
-            "must be one of {}",
-            AgentType::ALL.map(AgentType::as_str).join(", ")
-        ),
+        why: format!("must be one of {}", agents.join(", ")),
     })
 }
 

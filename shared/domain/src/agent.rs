@@ -30,6 +30,8 @@ pub enum AgentType {
     Codex,
     /// opencode.
     Opencode,
+    /// No agent: a commit is verified as it is.
+    Verify,
 }
 
 impl AgentType {
@@ -42,6 +44,20 @@ impl AgentType {
             AgentType::ClaudeCode => &[Provider::Anthropic],
             AgentType::Codex => &[Provider::Openai],
             AgentType::Opencode => &Provider::KEYED,
+            AgentType::Verify => &[],
+        }
+    }
+
+    /// True if there is no agent: the work order only verifies a commit.
+    #[must_use]
+    pub fn is_verification(self) -> bool {
+        match self {
+            AgentType::Verify => true,
+            AgentType::Command
+            | AgentType::Patch
+            | AgentType::ClaudeCode
+            | AgentType::Codex
+            | AgentType::Opencode => false,
         }
     }
 }

@@ -13,6 +13,7 @@ mod children;
 mod diff;
 mod endpoints;
 mod environment;
+mod gate;
 mod log;
 mod models;
 mod outcome;
@@ -26,6 +27,7 @@ pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_p
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
 pub use endpoints::{BaseUrl, ModelEndpoint, ProviderSettings};
 pub use environment::{RegistryAccess, RunEnvironment, SecretValue, ServicePort};
+pub use gate::{Gate, GateComparison};
 pub use log::{IterationLog, MAX_LOG_BYTES, logs_path};
 pub use models::{ModelKey, Provider, Tariff};
 pub use outcome::{Finish, Outcome};
@@ -163,6 +165,9 @@ pub struct RunSpec {
     /// The commit of the branch to begin from; without it the branch's newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_commit: Option<String>,
+    /// The gate of a `verify` order, which has no agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
     /// How many work orders are above this one.
     #[serde(default)]
     pub depth: u32,
@@ -330,6 +335,9 @@ pub enum RunnerEvent {
         summary: String,
         /// By plugin.
         results: Vec<PluginResult>,
+        /// How a `verify` order's commit stands to the base of its gate.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gate: Option<GateComparison>,
         /// True if it passes, and a check of the plan itself ran something that passed.
         #[serde(default)]
         verified: bool,

@@ -100,6 +100,35 @@ impl Branch {
     }
 }
 
+/// The id of a commit: 40 hexadecimal digits, or 64 where the repository uses SHA-256.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CommitId(String);
+
+impl CommitId {
+    /// Reads a whole id, in lower case afterwards.
+    ///
+    /// # Errors
+    /// A sentence that names the fault.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_hex && COMMIT_DIGITS.contains(&text.len()) {
+            Ok(Self(text.to_ascii_lowercase()))
+        } else {
+            Err("must be the whole id of a commit: 40 or 64 hexadecimal digits".to_owned())
+        }
+    }
+
+    /// The digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Lengths of a commit's id, in digits.
+pub const COMMIT_DIGITS: [usize; 2] = [40, 64];
+
 /// A git repository and the branch to start from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -109,6 +138,9 @@ pub struct GitSource {
     /// The branch; the remote's default branch where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<Branch>,
+    /// The commit that a `verify` order is about; the branch's head where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitId>,
 }
 
 #[cfg(test)]
@@ -149,6 +181,25 @@ mod tests {
         }
         assert!(Repository::parse("file:///tmp/a", true).is_ok());
         assert!(Repository::parse("file://host/tmp/a", true).is_err());
+    }
+
+    #[test]
+    fn a_commit_is_named_by_its_whole_id() {
+        for length in COMMIT_DIGITS {
+            let id = "Ab".repeat(length / 2);
+            let commit = CommitId::parse(&id).unwrap();
+            assert_eq!(commit.as_str(), id.to_lowercase());
+        }
+        for bad in [
+            "",
+            "abc",
+            "main",
+            &"g".repeat(40),
+            &"a".repeat(41),
+            &"-".repeat(40),
+        ] {
+            assert!(CommitId::parse(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

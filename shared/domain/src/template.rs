@@ -303,7 +303,11 @@ impl TemplateContent {
             return Err(vec![fault("/variables", message)]);
         }
         Ok(ResolvedTemplate {
-            source: GitSource { repository, branch },
+            source: GitSource {
+                repository,
+                branch,
+                commit: None,
+            },
             hooks: Hooks { post_create },
             environment: self.environment.clone(),
         })

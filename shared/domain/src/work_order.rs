@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use crate::agent::Agent;
 use crate::environment::{EnvironmentContent, EnvironmentName};
 use crate::names::variants;
+use crate::source::Branch;
 use crate::{TaskPrompt, WorkOrderId};
 
 /// The status of a work order.
@@ -182,6 +183,13 @@ pub struct Terms {
     /// The work order of which it is a part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<WorkOrderId>,
+    /// The branch whose plan a `verify` order follows; absent for the repository's default branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub verify_base: Option<Branch>,
+    /// True if a `verify` order restores protected files to the base's content; absent otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub protect: bool,
 }
 
 /// What a client asks for: the body of a create, read and checked.

@@ -8,11 +8,8 @@ use awo_cloud::{Environment, SetupError, settings};
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::environment::{EnvironmentContent, EnvironmentName};
 use awo_domain::profile::{Profile, ProfileName};
-use awo_domain::source::{Branch, GitSource, Repository};
-use awo_domain::template::{
-    Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, ResolvedTemplate, TemplateContent,
-    TemplateId,
-};
+use awo_domain::source::{Branch, GitSource};
+use awo_domain::template::{TemplateContent, TemplateId};
 use awo_domain::work_order::{
     ChosenEnvironment, Limits, MAX_ITERATIONS, MAX_TASK_PROMPT, Order, TenantContext, Terms,
 };
@@ -22,9 +19,12 @@ use awo_store::work_orders::parents::why_no_parent;
 
 use crate::body::{FaultList, Object, Value};
 use fields::{agent, limits, metadata, parent_id, tenant};
+use sources::{Source, resolved, source};
 
 mod fields;
+mod sources;
 
+const ONLY_VERIFY: &str = "is allowed only with the agent type verify";
 const UNKNOWN_PROFILE: &str = "is not the name of a profile: GET /api/v1/profiles lists them";
 
 /// The defaults of a body.
@@ -57,6 +57,8 @@ pub struct WorkOrderRequest {
     tenant_context: Option<TenantContext>,
     parent_id: Option<WorkOrderId>,
     environment: Option<EnvironmentName>,
+    verify_base: Option<Branch>,
+    protect: bool,
     faults: FaultList,
 }
 
@@ -76,16 +78,6 @@ struct Task {
     agent: Option<Agent>,
     limits: Limits,
     metadata: BTreeMap<String, String>,
-}
-
-#[derive(Debug)]
-enum Source {
-    Git(GitSource),
-    Template {
-        id: TemplateId,
-        /// None if they are faulty.
-        variables: Option<BTreeMap<String, String>>,
-    },
 }
 
 /// The resources that a request names, as far as they exist.
@@ -118,15 +110,29 @@ pub struct Inheritance<'a> {
 
 impl Task {
     fn read(body: &mut Object) -> Task {
-        let prompt = body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT));
+        let agent = body.optional("agent", agent);
+        let verifies = verifies(agent.as_ref());
+        let prompt = if verifies {
+            let prompt = body.optional("taskPrompt", |v| v.text(0..=MAX_TASK_PROMPT));
+            Some(prompt.unwrap_or_default())
+        } else {
+            body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT))
+        };
         let iterations = body.optional("maxIterations", |v| v.whole(1..=u64::from(MAX_ITERATIONS)));
+        if verifies && iterations.is_some() {
+            body.fault(
+                "maxIterations",
+                "is not allowed with the agent verify: it has no iterations",
+            );
+        }
+        let iterations = iterations.and_then(|n| u32::try_from(n).ok());
         Task {
             prompt: prompt.map(TaskPrompt::new),
-            max_iterations: iterations.and_then(|n| u32::try_from(n).ok()),
+            max_iterations: if verifies { Some(1) } else { iterations },
             profile: body.optional("harness", |v| {
                 v.parsed(|name| ProfileName::parse(name).map_err(|_| UNKNOWN_PROFILE.to_owned()))
             }),
-            agent: body.optional("agent", agent),
+            agent,
             limits: body.optional("limits", limits).unwrap_or_default(),
             metadata: body.optional("metadata", metadata).unwrap_or_default(),
         }
@@ -192,6 +198,7 @@ impl ChildRequest {
             source: GitSource {
                 repository: parent.source.repository.clone(),
                 branch: Some(inherited.branch),
+                commit: None,
             },
             hooks: parent.hooks.clone(),
             max_iterations: task.max_iterations,
@@ -202,6 +209,8 @@ impl ChildRequest {
                 limits: task.limits,
                 metadata: task.metadata,
                 parent_id: Some(parent.id.clone()),
+                verify_base: None,
+                protect: false,
             },
             start_commit: Some(inherited.commit),
             environment: inherited.environment,
@@ -222,8 +231,31 @@ impl WorkOrderRequest {
             tenant_context: body.optional("tenantContext", tenant),
             parent_id: body.optional("parentId", parent_id),
             environment: body.optional("environment", |v| v.parsed(EnvironmentName::parse)),
+            verify_base: body.optional("verifyBase", |v| v.parsed(Branch::parse)),
+            protect: body.optional("protect", Value::flag).unwrap_or_default(),
             faults: body.close(),
         }
+        .checked()
+    }
+
+    /// With a fault for each field that only a `verify` order may have.
+    fn checked(mut self) -> WorkOrderRequest {
+        if verifies(self.task.agent.as_ref()) {
+            return self;
+        }
+        let has_commit =
+            matches!(&self.source, Some(Source::Git(source)) if source.commit.is_some());
+        let fields = [
+            ("/workspaceSource/commit", has_commit),
+            ("/verifyBase", self.verify_base.is_some()),
+            ("/protect", self.protect),
+        ];
+        for (field, is_given) in fields {
+            if is_given {
+                self.faults.add(field, ONLY_VERIFY);
+            }
+        }
+        self
     }
 
     /// The id of the template.
@@ -294,12 +326,19 @@ impl WorkOrderRequest {
                 limits: task.limits,
                 metadata: task.metadata,
                 parent_id: self.parent_id,
+                verify_base: self.verify_base,
+                protect: self.protect,
             },
             start_commit: None,
             environment,
         });
         self.faults.finish(order).map(|order| (order, profile))
     }
+}
+
+/// True for a request that only verifies a commit.
+fn verifies(agent: Option<&Agent>) -> bool {
+    agent.is_some_and(|agent| agent.kind.is_verification())
 }
 
 /// The environment of that name, which must exist.
@@ -318,77 +357,4 @@ fn chosen(
         return None;
     };
     Some(ChosenEnvironment { name, content })
-}
-
-fn source(value: Value, allow_file: bool) -> Option<Source> {
-    value.object(|o| {
-        let is_git = o.required("type", |v| {
-            v.parsed(|name| match name {
-                "git" => Ok(true),
-                "template" => Ok(false),
-                _ => Err("must be \"git\" or \"template\"".to_owned()),
-            })
-        });
-        match is_git {
-            Some(false) => template(o),
-            Some(true) => git(o, allow_file),
-            None => git(o, allow_file).and(None),
-        }
-    })
-}
-
-fn git(o: &mut Object, allow_file: bool) -> Option<Source> {
-    let repository = o.required("repository", |v| {
-        v.parsed(|url| Repository::parse(url, allow_file))
-    });
-    let branch = o.optional("branch", |v| v.parsed(Branch::parse));
-    repository.map(|repository| Source::Git(GitSource { repository, branch }))
-}
-
-fn template(o: &mut Object) -> Option<Source> {
-    let id = o.required("templateId", |v| v.parsed(TemplateId::parse));
-    // What was given and is no object of texts must not count as nothing given.
-    let given = o.optional("variables", |v| {
-        Some(v.map(MAX_VARIABLES, 0..=MAX_VARIABLE_NAME, |v| {
-            v.text(0..=MAX_VALUE)
-        }))
-    });
-    let given = given.unwrap_or_else(|| Some(Vec::new()));
-    id.map(|id| Source::Template {
-        id,
-        variables: given.map(|given| given.into_iter().collect()),
-    })
-}
-
-fn resolved(
-    source: Option<Source>,
-    template: Option<&TemplateContent>,
-    allow_file: bool,
-    faults: &mut FaultList,
-) -> Option<ResolvedTemplate> {
-    let variables = match source? {
-        Source::Git(source) => {
-            return Some(ResolvedTemplate {
-                source,
-                hooks: Hooks::default(),
-                environment: None,
-            });
-        }
-        Source::Template { variables, .. } => variables,
-    };
-    let Some(template) = template else {
-        faults.add(
-            "/workspaceSource/templateId",
-            "is not the id of a template: GET /v1/templates lists them",
-        );
-        return None;
-    };
-    let found = template.resolve(&variables?, allow_file);
-    found
-        .map_err(|found| {
-            for fault in found {
-                faults.add(&format!("/workspaceSource{}", fault.path), fault.message);
-            }
-        })
-        .ok()
 }

@@ -10,7 +10,7 @@ pub mod verifications;
 pub mod verified_run;
 
 use awo_domain::audit::AuditHead;
-use awo_domain::control::{PROVIDER_WAIT_MS, RunnerEvent};
+use awo_domain::control::{GateComparison, PROVIDER_WAIT_MS, RunnerEvent};
 use awo_domain::cost::Attribution;
 use awo_domain::environment::{EnvironmentRecord, Size};
 use awo_domain::pull_request::PullRequestUrl;
@@ -99,6 +99,9 @@ pub struct Run {
     /// Test files of its base that it changed or removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests_changed: Vec<String>,
+    /// How a `verify` order's commit stands to the base of its gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateComparison>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,

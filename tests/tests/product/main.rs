@@ -92,6 +92,7 @@ mod transactions;
 mod usage;
 mod verification;
 mod verified;
+mod verify_orders;
 mod wake_ups;
 mod webhooks;
 mod whole_runs;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::errors::codes::CODES;
 
 /// The occasion of each code of a failed run; the code itself has the remedy.
-const RUN_CODES: [(&str, &str); 13] = [
+const RUN_CODES: [(&str, &str); 14] = [
     (
         "MAX_ITERATIONS_REACHED",
         "The verification passed in no iteration.",
@@ -58,6 +58,10 @@ const RUN_CODES: [(&str, &str); 13] = [
     (
         "NOT_VERIFIED",
         "No check of the plan ran and passed, and the profile requires one.",
+    ),
+    (
+        "VERIFICATION_FAILED",
+        "The commit of a work order with the agent type `verify` did not pass its verification.",
     ),
     ("KILLED", "A client killed the run by force."),
 ];

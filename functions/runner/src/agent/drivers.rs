@@ -35,6 +35,8 @@ pub(super) enum Kind {
     /// A patch of the repository's.
     Patch,
     Driver(&'static dyn Driver),
+    /// None: a commit is verified as it is.
+    NoAgent,
 }
 
 impl Kind {
@@ -46,6 +48,7 @@ impl Kind {
             AgentType::ClaudeCode => Kind::Driver(&claude_code::ClaudeCode),
             AgentType::Codex => Kind::Driver(&codex::Codex),
             AgentType::Opencode => Kind::Driver(&opencode::Opencode),
+            AgentType::Verify => Kind::NoAgent,
         }
     }
 }
@@ -85,7 +88,7 @@ pub(super) struct Install {
 /// The driver of an agent type; nothing for agents that are no drivers.
 fn driver(kind: AgentType) -> Option<&'static dyn Driver> {
     match Kind::of(kind) {
-        Kind::Command | Kind::Patch => None,
+        Kind::Command | Kind::Patch | Kind::NoAgent => None,
         Kind::Driver(driver) => Some(driver),
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn check_type(
         Kind::Command if agent.command.as_ref().is_some_and(Vec::is_empty) => Err(NotConfigured(
             "agent.command is empty: give it a program".to_owned(),
         )),
-        Kind::Command | Kind::Patch => Ok(()),
+        Kind::Command | Kind::Patch | Kind::NoAgent => Ok(()),
         Kind::Driver(_) => drivers::check(agent, path, keys),
     }
 }
@@ -48,6 +48,10 @@ pub(crate) fn program(
         (Kind::Command, None) => own_agent(workspace)?,
         (Kind::Patch, _) => patch(workspace, iteration)?,
         (Kind::Driver(_), _) => return Ok(Program::Driver),
+        (Kind::NoAgent, _) => {
+            let why = "a work order of the agent type verify has no agent";
+            return Err(NotConfigured(why.to_owned()));
+        }
     };
     Ok(Program::Command(argv))
 }

@@ -12,7 +12,7 @@ use super::cloning::{DEPTH, depth_option};
 use crate::git::{Call, GitError};
 
 /// What all fetches have in common.
-const FETCH: [&str; 5] = [
+pub(super) const FETCH: [&str; 5] = [
     "fetch",
     "--quiet",
     "--no-tags",
@@ -85,7 +85,7 @@ impl Repository {
         self.git.call(self.here(call)).await.map(drop)
     }
 
-    async fn has(&self, commit: &str) -> Result<bool, GitError> {
+    pub(super) async fn has(&self, commit: &str) -> Result<bool, GitError> {
         let object = format!("{commit}^{{commit}}");
         let call = Call::new(["cat-file", "-e", &object]);
         Ok(self.git.answer(self.here(call)).await?.success)

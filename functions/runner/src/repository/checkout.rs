@@ -29,7 +29,7 @@ const FOLDERS: [&str; 8] = [
 const SHA1_DIGITS: usize = 40;
 
 /// The state in which a fresh clone would be.
-pub(crate) struct Head<'a> {
+pub(crate) struct FreshClone<'a> {
     /// The commit that is checked out.
     pub(crate) commit: &'a str,
     /// The branch that is delivered.
@@ -70,7 +70,7 @@ impl Repository {
     }
 
     /// Gives a checkout its metadata. All of it still belongs to the runner's user.
-    pub(crate) async fn equip(&self, dir: &Path, head: &Head<'_>) -> Result<(), GitError> {
+    pub(crate) async fn equip(&self, dir: &Path, head: &FreshClone<'_>) -> Result<(), GitError> {
         let git = dir.join(".git");
         let alternates = format!("{}\n", self.dir.join("objects").display());
         let files = [
@@ -125,7 +125,7 @@ impl Repository {
         self.git.answer(refresh).await.map(drop)
     }
 
-    fn packed_refs(&self, head: &Head<'_>) -> Vec<u8> {
+    fn packed_refs(&self, head: &FreshClone<'_>) -> Vec<u8> {
         let mut refs = format!(
             "{commit} refs/heads/{branch}\n{commit} refs/remotes/origin/{branch}\n",
             commit = head.commit,
@@ -140,7 +140,7 @@ impl Repository {
     }
 }
 
-impl Head<'_> {
+impl FreshClone<'_> {
     fn config(&self) -> String {
         let url = quoted(self.source.repository.as_str());
         let name = quoted(self.branch);

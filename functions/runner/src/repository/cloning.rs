@@ -47,6 +47,7 @@ impl Repository {
             commit: commit.to_owned(),
             branch: branch.unwrap_or("HEAD").to_owned(),
             depth,
+            head: None,
         };
         self.note_refs(&base).await?;
         Ok(base)

@@ -17,6 +17,18 @@ impl Work<'_> {
         format!("{prefix}{}", self.spec.run_id)
     }
 
+    /// The branch that a clean checkout is on: the one that is pushed, or that a verified head is from.
+    pub(super) fn verified_branch(&self) -> String {
+        if self.base.head.is_none() {
+            return self.result_branch();
+        }
+        let branch = self.spec.source.branch.as_ref();
+        branch.map_or_else(
+            || self.base.branch.clone(),
+            |branch| branch.as_str().to_owned(),
+        )
+    }
+
     /// Opens the pull request, where the profile wants one of a run that is no part of another, and reports the delivery.
     pub(super) async fn delivered(
         &self,

@@ -5,6 +5,7 @@
 mod beginning;
 mod children;
 mod delivered;
+mod gates;
 mod hooks;
 mod integration;
 mod outages;
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use awo_domain::agent::Feedback;
-use awo_domain::control::{Outcome, RunSpec, RunnerEvent};
+use awo_domain::control::{GateComparison, Outcome, RunSpec, RunnerEvent};
 use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::usage::{PricedUsage, sum_by_model};
 use tokio::time::Instant;
@@ -169,6 +170,9 @@ pub(crate) async fn run(
             patience: Patience::after(spec.provider_waited_ms),
             waited: Duration::ZERO,
         };
+        if let Some(head) = &base.head {
+            return work.verify_head(tally, head).await;
+        }
         work.post_create().await?;
         work.set_up().await?;
         work.check_tools().await?;
@@ -205,6 +209,8 @@ struct Tally {
     /// Whether the newest commit is verified, and what it changed of the tests.
     verified: bool,
     tests_changed: Vec<String>,
+    /// How the commit of a `verify` order stands to the base of its gate.
+    gate: Option<GateComparison>,
     /// Protected files that were put back in the present iteration.
     restored: Vec<String>,
     /// True for a run that has waited for its children.
@@ -262,13 +268,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     async fn iterate(&mut self, tally: &mut Tally) -> Result<(), Abort> {
-        let ready = RunnerEvent::WorkspaceReady {
-            commit: self.base.commit.clone(),
-            branch: self.base.branch.clone(),
-            work_dir: self.layout.workspace().to_string_lossy().into_owned(),
-            depth: self.base.depth,
-        };
-        self.reporter.event(ready).await;
+        self.report_workspace().await;
         self.baseline(tally).await?;
         let mut gone_on = self.go_on(tally).await?;
         loop {
@@ -289,6 +289,16 @@ impl Work<'_> {
                 return Err(self.out_of_time());
             }
         }
+    }
+
+    async fn report_workspace(&self) {
+        let ready = RunnerEvent::WorkspaceReady {
+            commit: self.base.commit.clone(),
+            branch: self.base.branch.clone(),
+            work_dir: self.layout.workspace().to_string_lossy().into_owned(),
+            depth: self.base.depth,
+        };
+        self.reporter.event(ready).await;
     }
 
     async fn iteration(&mut self, tally: &mut Tally) -> Result<Verdict, Abort> {

@@ -5,9 +5,10 @@ use awo_domain::control::{Outcome, RunnerEvent};
 use awo_domain::environment::SecretPhase;
 use awo_domain::plugin::{Plugin, applicable};
 use awo_domain::profile::{Baseline, GitMode};
-use awo_domain::run::{RunError, RunErrorCode};
+use awo_domain::run::RunErrorCode;
 use awo_domain::verification::Level;
 
+use super::gates::remarks;
 use super::protection::{UNVERIFIED, names, restored_feedback};
 use super::tools::missing_tool;
 use super::{Abort, Tally, Verdict, Work, fail};
@@ -33,7 +34,8 @@ impl Work<'_> {
             levels: levels.clone(),
         };
         self.reporter.event(started).await;
-        let (judgement, tests_changed) = self.judge(tally, &plugins).await?;
+        let (mut judgement, tests_changed) = self.judge(tally, &plugins).await?;
+        verify::remark(&mut judgement, remarks(tally.gate.as_ref()));
         let Judgement {
             result,
             verified,
@@ -50,12 +52,7 @@ impl Work<'_> {
         let verdict = if result.overall_status.passes() {
             Verdict::Passed
         } else {
-            let message = format!(
-                "no iteration passed verification; in the last one, number {iteration}, {}",
-                result.summary
-            );
-            let code = RunErrorCode::MaxIterationsReached;
-            Verdict::NotPassed(failing, RunError::new(code, &message))
+            Verdict::NotPassed(failing, self.not_passed(iteration, &result.summary))
         };
         let finished = RunnerEvent::VerificationFinished {
             iteration,
@@ -63,6 +60,7 @@ impl Work<'_> {
             overall_status: result.overall_status,
             summary: result.summary,
             results: result.results,
+            gate: tally.gate.clone(),
             verified,
             tests_changed,
         };
@@ -81,11 +79,7 @@ impl Work<'_> {
         if !is_wanted || self.spec.resumption.is_some() {
             return Ok(());
         }
-        let text = prompt::task(&self.spec.task_prompt);
-        layout::write_anew(&self.layout.prompt(), text.as_bytes()).map_err(|why| {
-            let message = format!("the prompt could not be written: {why}");
-            fail(RunErrorCode::WorkspaceFailed, &message)
-        })?;
+        self.write_prompt()?;
         let (judgement, _) = self.judge(tally, &self.plugins()).await?;
         let result = judgement.result;
         tally.feedback = verify::feedback(&result);
@@ -108,6 +102,15 @@ impl Work<'_> {
         }
     }
 
+    /// Writes the file with the task that custom plugins read.
+    pub(super) fn write_prompt(&self) -> Result<(), Abort> {
+        let text = prompt::task(&self.spec.task_prompt);
+        layout::write_anew(&self.layout.prompt(), text.as_bytes()).map_err(|why| {
+            let message = format!("the prompt could not be written: {why}");
+            fail(RunErrorCode::WorkspaceFailed, &message)
+        })
+    }
+
     pub(super) fn plugins(&self) -> Vec<Plugin> {
         let profile = &self.spec.profile;
         let chosen = &profile.verification.plugin_ids;
@@ -127,8 +130,9 @@ impl Work<'_> {
         let guard = self.guard(limit);
         let candidate = Candidate {
             commit,
-            branch: &self.result_branch(),
+            branch: &self.verified_branch(),
             base: self.base,
+            reference: self.reference(),
             source: &self.spec.source,
             number,
         };
@@ -171,14 +175,20 @@ impl Work<'_> {
         Ok((judgement, tests_changed))
     }
 
+    /// Ends a run whose profile demands a verified result, if it is none.
+    pub(super) fn check_required(&self, tally: &Tally) -> Result<(), Abort> {
+        if tally.verified || !self.spec.profile.verification.required {
+            return Ok(());
+        }
+        let message = "nothing was verified, and the profile's verification.required demands it: \
+                       no check of the plan ran a command that passed. Add tests that run, or a \
+                       verify.yaml";
+        Err(fail(RunErrorCode::NotVerified, message))
+    }
+
     pub(super) async fn deliver(&self, tally: &mut Tally) -> Result<Outcome, Abort> {
         let git_ops = &self.spec.profile.git_ops;
-        if self.spec.profile.verification.required && !tally.verified {
-            let message = "nothing was verified, and the profile's verification.required demands \
-                           it: no check of the plan ran a command that passed. Add tests that \
-                           run, or a verify.yaml";
-            return Err(fail(RunErrorCode::NotVerified, message));
-        }
+        self.check_required(tally)?;
         if !tally.verified
             && let Some(commit) = tally.commit.clone()
         {

@@ -58,7 +58,7 @@ pub(crate) use files::list as every_file;
 pub(crate) use findings::Findings;
 pub(crate) use guard::{Guard, NotPrepared};
 pub(crate) use missing::MissingTool;
-pub(crate) use report::{failing, feedback, not_judged};
+pub(crate) use report::{failing, feedback, not_judged, remark};
 pub(crate) use sanity::{LARGE_FILES, LEFTOVERS, large_files, leftovers};
 
 /// Output of a command that becomes the check's message, at its end.
@@ -373,7 +373,7 @@ fn with_output(what: &str, output: &Tail) -> String {
     }
 }
 
-fn check(name: &str, status: Status, message: &str) -> Check {
+pub(crate) fn check(name: &str, status: Status, message: &str) -> Check {
     Check {
         name: name.to_owned(),
         status,

@@ -7,6 +7,7 @@ use awo_domain::agent::Feedback;
 use awo_domain::plugin::Plugin;
 use awo_domain::verification::{Check, CombinedResult, Level, PluginResult, Status};
 
+use super::Judgement;
 use crate::output::last_bytes;
 
 /// Most entries of an iteration's feedback.
@@ -34,21 +35,40 @@ pub(super) fn plugin(plugin: &Plugin, mut checks: Vec<Check>, took: Duration) ->
     } else {
         Status::worst(checks.iter().map(|check| check.status))
     };
+    PluginResult {
+        plugin_id: plugin.id.to_string(),
+        status,
+        level: plugin.level,
+        summary: summary_of(&checks),
+        checks,
+        duration_ms: millis(took),
+    }
+}
+
+fn summary_of(checks: &[Check]) -> String {
     let passing = checks.iter().filter(|check| check.status.passes()).count();
-    let summary = match checks.len() {
+    match checks.len() {
         0 => "nothing to check".to_owned(),
         all => match named(checks.iter()) {
             None => format!("{passing} of {all} checks passed"),
             Some(names) => format!("{passing} of {all} checks passed; not: {names}"),
         },
+    }
+}
+
+/// Adds warnings to a result that do not come of its plugins; the first plugin has them.
+pub(crate) fn remark(judgement: &mut Judgement, warnings: Vec<Check>) {
+    let result = &mut judgement.result;
+    let Some(first) = result.results.first_mut().filter(|_| !warnings.is_empty()) else {
+        return;
     };
-    PluginResult {
-        plugin_id: plugin.id.to_string(),
-        status,
-        level: plugin.level,
-        summary,
-        checks,
-        duration_ms: millis(took),
+    first.checks.extend(warnings);
+    first.status = Status::worst(first.checks.iter().map(|check| check.status));
+    first.summary = summary_of(&first.checks);
+    let took = Duration::from_millis(result.duration_ms);
+    *result = combined(std::mem::take(&mut result.results), took);
+    if result.overall_status.passes() && !judgement.verified {
+        unverified(result);
     }
 }
 

@@ -11,7 +11,7 @@ use super::guard::{Guard, NotPrepared};
 use crate::git::GitError;
 use crate::layout::{self, Layout};
 use crate::plan::FrozenPlan;
-use crate::repository::{Base, Change, ChangeKind, Head, Repository};
+use crate::repository::{Base, Change, ChangeKind, FreshClone, Repository};
 use crate::safe_files;
 
 /// The file for requests of inspections.
@@ -25,9 +25,21 @@ pub(crate) struct Candidate<'a> {
     /// The branch as which it would be delivered.
     pub(crate) branch: &'a str,
     pub(crate) base: &'a Base,
+    pub(crate) reference: Reference<'a>,
     pub(crate) source: &'a GitSource,
     /// Number of the verification.
     pub(crate) number: u32,
+}
+
+/// The commit that a verified one is held against.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reference<'a> {
+    /// The content of protected files.
+    pub(crate) commit: &'a str,
+    /// The commit from which changes are counted.
+    pub(crate) since: &'a str,
+    /// True if protected files and commands are put back to the reference's content.
+    pub(crate) restores: bool,
 }
 
 /// Makes the checkout of a commit.
@@ -38,7 +50,7 @@ pub(crate) async fn prepare(
     candidate: &Candidate<'_>,
 ) -> Result<Subject, NotPrepared> {
     let Candidate { commit, number, .. } = *candidate;
-    let base = candidate.base.commit.as_str();
+    let base = candidate.reference;
     let frozen = guard.frozen;
     let room = layout.verify_root().join(number.to_string());
     let index = index(layout, number);
@@ -51,20 +63,23 @@ pub(crate) async fn prepare(
     }
     let (checked_out, changes) =
         tokio::join!(repository.check_out(commit, &dir, Some(&index)), async {
-            if base == commit {
+            if base.since == commit {
                 return Ok(Vec::new());
             }
-            repository.changes(base, commit).await
+            repository.changes(base.since, commit).await
         });
     checked_out?;
     let changes = changes?;
     let protected = guard.protected(&changes).await?;
     let tests_changed = tests_changed(guard.frozen, &changes, &protected);
-    let mut restored: Vec<PathBuf> = protected.iter().map(|file| file.path.clone()).collect();
-    put_back_protected(repository, base, protected, &dir, &index).await?;
-    restored.extend(put_back_commands(frozen, &changes, &dir).map_err(broken)?);
+    let mut restored: Vec<PathBuf> = Vec::new();
+    if base.restores {
+        restored.extend(protected.iter().map(|file| file.path.clone()));
+        put_back_protected(repository, base.commit, protected, &dir, &index).await?;
+        restored.extend(put_back_commands(frozen, &changes, &dir).map_err(broken)?);
+    }
     let commit = repository.commit_of_checkout(commit, &restored, &dir, &index);
-    let head = Head {
+    let head = FreshClone {
         commit: &commit.await?,
         branch: candidate.branch,
         base: candidate.base,
@@ -79,7 +94,11 @@ pub(crate) async fn prepare(
         .map_err(broken)?;
     repository.settle(layout, &dir, &index).await?;
     Ok(Subject {
-        gone_test_files: gone_test_files(frozen, &changes),
+        gone_test_files: if base.restores {
+            gone_test_files(frozen, &changes)
+        } else {
+            Vec::new()
+        },
         tests_changed,
         changed: Some(
             changes

@@ -16,6 +16,7 @@ mod control_double;
 mod delivery;
 mod diffs;
 mod documented;
+mod gates;
 mod git_over_https;
 mod green;
 mod hooks;

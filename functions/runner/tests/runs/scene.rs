@@ -108,6 +108,7 @@ impl Scene {
             bedrock: None,
             tariff: Tariff::default(),
             start_commit: None,
+            gate: None,
             depth: 0,
             parent_id: None,
             provider_waited_ms: 0,

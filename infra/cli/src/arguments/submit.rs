@@ -16,13 +16,17 @@ Examples:
   awo submit --repo https://example.com/team/project.git --prompt @task.md --follow
   git diff | awo submit --repo ../project --branch next --prompt -
   awo submit --prompt 'Fix the tests' --follow -- sh -c './fix.sh \"$(cat \"$AWO_PROMPT_FILE\")\"'
-  awo submit --template nightly --var team=core --prompt @task.md";
+  awo submit --template nightly --var team=core --prompt @task.md
+  awo submit --agent verify --branch feature --verify-base main --require-verified";
 
 /// The fields of a create's body, and the option that each comes from.
-pub const FIELDS: [(&str, &str); 18] = [
+pub const FIELDS: [(&str, &str); 21] = [
     ("/taskPrompt", "--prompt"),
     ("/workspaceSource/repository", "--repo"),
     ("/workspaceSource/branch", "--branch"),
+    ("/workspaceSource/commit", "--commit"),
+    ("/verifyBase", "--verify-base"),
+    ("/protect", "--protect"),
     ("/workspaceSource/templateId", "--template"),
     ("/workspaceSource/variables", "--var"),
     ("/workspaceSource", "--repo"),
@@ -47,14 +51,25 @@ pub struct Submit {
     /// folder; any other service clones its remote `origin` [default: the current folder]
     #[arg(long, value_name = "URL|DIR")]
     pub repo: Option<String>,
-    /// Task: its text, @FILE to read it from a file, or - to read it from standard input
+    /// Task: its text, @FILE to read it from a file, or - to read it from standard input; optional
+    /// with --agent verify
     #[arg(long, value_name = "TEXT")]
-    pub prompt: String,
+    pub prompt: Option<String>,
     /// Branch to start from [default: the repository's default branch]
     #[arg(long)]
     pub branch: Option<String>,
+    /// Commit to verify, by its whole id, with --agent verify [default: the branch's head]
+    #[arg(long, value_name = "ID", requires = "agent")]
+    pub commit: Option<String>,
+    /// Branch whose plan a verification follows, with --agent verify [default: the repository's
+    /// default branch]
+    #[arg(long, value_name = "BRANCH", requires = "agent")]
+    pub verify_base: Option<String>,
+    /// Restore protected files and scripts to the content of the base, with --agent verify
+    #[arg(long, requires = "agent")]
+    pub protect: bool,
     /// Template that defines the repository to work on, instead of --repo
-    #[arg(long, value_name = "ID", conflicts_with_all = ["repo", "branch"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["repo", "branch", "commit"])]
     pub template: Option<String>,
     /// Template variable; may be repeated
     #[arg(long = "var", value_name = "NAME=VALUE", requires = "template", value_parser = quantity::pair)]
@@ -121,13 +136,21 @@ impl Submit {
             .or(Some(&self.argv).filter(|argv| !argv.is_empty()))
     }
 
+    /// True if no agent works: a commit is verified.
+    pub fn is_verification(&self) -> bool {
+        let kind = self.agent.as_deref().and_then(AgentType::parse);
+        kind.is_some_and(AgentType::is_verification)
+    }
+
     /// The body of the create, but for the parent, whose id has to be completed.
     ///
     /// # Errors
     /// When a key is given twice.
-    pub fn body(&self, prompt: String, source: Value) -> Result<Value, Failure> {
+    pub fn body(&self, prompt: Option<String>, source: Value) -> Result<Value, Failure> {
         let mut body = Map::new();
-        body.insert("taskPrompt".to_owned(), json!(prompt));
+        if let Some(prompt) = prompt {
+            body.insert("taskPrompt".to_owned(), json!(prompt));
+        }
         body.insert("workspaceSource".to_owned(), source);
         let argv = self.argv();
         // A command implies its agent type where no other option sets one.
@@ -149,6 +172,12 @@ impl Submit {
             ("tenantUserId", self.tenant_user.as_ref().map(|t| json!(t))),
         ];
         put(&mut body, "tenantContext", tenant);
+        if let Some(base) = &self.verify_base {
+            body.insert("verifyBase".to_owned(), json!(base));
+        }
+        if self.protect {
+            body.insert("protect".to_owned(), json!(true));
+        }
         if let Some(most) = self.max_iterations {
             body.insert("maxIterations".to_owned(), json!(most));
         }

@@ -38,6 +38,8 @@ pub enum RunErrorCode {
     ChildrenFailed,
     /// Nothing of its result was verified, and its profile wants that.
     NotVerified,
+    /// The commit of a `verify` order did not pass its verification.
+    VerificationFailed,
     /// A client killed it by force.
     Killed,
 }
@@ -84,9 +86,9 @@ impl RunErrorCode {
     #[must_use]
     pub fn category(self) -> ErrorCategory {
         match self {
-            RunErrorCode::MaxIterationsReached | RunErrorCode::NotVerified => {
-                ErrorCategory::Verification
-            }
+            RunErrorCode::MaxIterationsReached
+            | RunErrorCode::NotVerified
+            | RunErrorCode::VerificationFailed => ErrorCategory::Verification,
             RunErrorCode::BudgetExceeded | RunErrorCode::Timeout => ErrorCategory::Budget,
             RunErrorCode::WorkspaceFailed => ErrorCategory::Workspace,
             RunErrorCode::AgentFailed
@@ -156,6 +158,9 @@ impl RunErrorCode {
             RunErrorCode::NotVerified => {
                 "Add a check to verify.yaml that runs something of the project, or set \
                  verification.required of the profile to false."
+            }
+            RunErrorCode::VerificationFailed => {
+                "Read the failing checks, push a commit that passes them, and verify that one."
             }
             RunErrorCode::Killed => "Start the work order again if its result is still wanted.",
         }

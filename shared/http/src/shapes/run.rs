@@ -132,6 +132,13 @@ pub struct RunShape<'a> {
     /// Test files of its base that it changed or removed and that are not protected; at most 50.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     tests_changed: &'a [String],
+    /// The number of commits of the base branch that a `verify` order's commit does not have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<u64>,
+    /// Files of the gate that a `verify` order's commit changed: the plan, scripts and protected files;
+    /// at most 50.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    gate_changed: &'a [String],
     /// Why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<RunFailure<'a>>,
@@ -168,6 +175,8 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             pr_url: run.pr_url.as_ref().map(PullRequestUrl::as_str),
             verified: run.verified,
             tests_changed: &run.tests_changed,
+            behind: run.gate.as_ref().map(|gate| gate.behind),
+            gate_changed: run.gate.as_ref().map_or(&[], |gate| &gate.gate_changed),
             error: run.error.as_ref().map(RunFailure::from),
             usage: (run.status.is_terminal() || !run.usage.is_empty())
                 .then(|| RunUsageShape::of(&run.usage)),

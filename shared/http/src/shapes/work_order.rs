@@ -19,6 +19,9 @@ struct WorkspaceSourceShape<'a> {
     /// The branch; absent for the remote's default branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<&'a str>,
+    /// The commit that a `verify` order is about; absent for the branch's head.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'a str>,
 }
 
 /// A work order.
@@ -60,6 +63,7 @@ impl<'a> WorkOrderShape<'a> {
                 kind: "git",
                 repository: order.source.repository.as_str(),
                 branch: order.source.branch.as_ref().map(|b| b.as_str()),
+                commit: order.source.commit.as_ref().map(|c| c.as_str()),
             },
             run_id: &order.run_id,
             status: order.status,

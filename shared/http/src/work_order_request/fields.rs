@@ -47,6 +47,12 @@ pub(super) fn agent(value: Value) -> Option<Agent> {
         if command.is_some() && kind.is_some_and(|kind| kind != AgentType::Command) {
             o.fault("command", "is allowed only for agents of type command");
         }
+        if model.is_some() && kind.is_some_and(AgentType::is_verification) {
+            o.fault(
+                "model",
+                "is not allowed with the type verify, which has no agent",
+            );
+        }
         if command.as_ref().is_some_and(|argv| argv[0].is_empty()) {
             o.fault("command", "must begin with the name of a program");
         }

@@ -35,6 +35,7 @@ pub(crate) fn queued_run(
         commit: None,
         verified: false,
         tests_changed: Vec::new(),
+        gate: None,
         error: None,
         usage: Vec::new(),
         cost: None,

@@ -40,6 +40,12 @@ pub fn why_no_parent(parent: Option<&WorkOrder>) -> Option<String> {
             "names a work order that is {status}: only one that has not ended can get children"
         ));
     }
+    if parent.terms.agent.kind.is_verification() {
+        return Some(
+            "names a work order of the agent type verify: a verification has no children"
+                .to_owned(),
+        );
+    }
     if parent.sealed_at.is_some() {
         return Some(
             "names a work order that accepts no more children: it is integrating its children, or \

@@ -93,15 +93,18 @@ fn create(schemas: &mut Schemas) -> Operation {
     });
     let body = object([
         (
-            "taskPrompt!",
-            described(text(1..=MAX_TASK_PROMPT), "The agent's task."),
+            "taskPrompt",
+            described(
+                text(0..=MAX_TASK_PROMPT),
+                "The agent's task; required, and not empty, but for the agent type `verify`.",
+            ),
         ),
         ("workspaceSource!", source(schemas)),
         (
             "maxIterations",
             described(
                 whole(1..=u64::from(MAX_ITERATIONS)),
-                "Replaces the profile's own count.",
+                "Replaces the profile's own count; not for the agent type `verify`.",
             ),
         ),
         ("tenantContext", tenant()),
@@ -114,6 +117,20 @@ fn create(schemas: &mut Schemas) -> Operation {
             ),
         ),
         ("agent", agent(schemas)),
+        (
+            "verifyBase",
+            described(
+                text(1..=MAX_BRANCH),
+                "For the agent type `verify`: the branch whose plan counts; the default is the repository's default branch.",
+            ),
+        ),
+        (
+            "protect",
+            described(
+                flag(),
+                "For the agent type `verify`: protected files and scripts have the content of `verifyBase`.",
+            ),
+        ),
         ("limits", limits()),
         ("metadata", metadata()),
         (
@@ -198,6 +215,13 @@ fn source(schemas: &mut Schemas) -> Value {
                 "The branch; the default is the remote's default branch.",
             ),
         ),
+        (
+            "commit",
+            described(
+                text(40..=64),
+                "For the agent type `verify`: the whole id of the commit; the default is the branch's head.",
+            ),
+        ),
     ]);
     let variables = map(&text(0..=MAX_VALUE), MAX_VARIABLES, 0..=MAX_VARIABLE_NAME);
     let template = object([
@@ -239,7 +263,7 @@ fn agent(schemas: &mut Schemas) -> Value {
             "model",
             described(
                 text(1..=MAX_MODEL_NAME),
-                "The model of the agent, if the agent uses one.",
+                "The model of the agent, if the agent uses one; not for the type `verify`.",
             ),
         ),
         (

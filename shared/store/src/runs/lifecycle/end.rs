@@ -304,6 +304,7 @@ impl End<'_> {
             .set("usage", &ending.usage)
             .set("verified", run.verified)
             .set("testsChanged", &run.tests_changed)
+            .set_some("gate", run.gate.as_ref())
             .set("lastSequence", run.last_sequence + 1)
             .set("waitedMs", run.waited_ms)
             .set_or_remove("waitsSince", run.waits_since)

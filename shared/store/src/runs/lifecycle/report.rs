@@ -106,8 +106,10 @@ impl Progress {
             RunnerEvent::VerificationFinished {
                 verified,
                 tests_changed,
+                gate,
                 ..
             } => {
+                self.run.gate.clone_from(gate);
                 self.run.verified = *verified;
                 self.run.tests_changed.clone_from(tests_changed);
             }
@@ -279,6 +281,7 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set("maxIterations", to.max_iterations)
         .set("verified", to.verified)
         .set("testsChanged", &to.tests_changed)
+        .set_some("gate", to.gate.as_ref())
         .set("waitedMs", to.waited_ms)
         .set_or_remove("waitsSince", to.waits_since)
         .set_some("audit", to.audit.as_ref())

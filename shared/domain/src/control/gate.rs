@@ -1,0 +1,34 @@
+//! The gate of a `verify` order: the branch whose plan judges a commit, so that no commit weakens the
+//! plan that it is judged by.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::source::Branch;
+
+/// The plan of a `verify` order, and what of the commit it does not trust.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Gate {
+    /// The branch whose plan counts; the repository's default branch where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Branch>,
+    /// True if protected files and scripts have the base's content.
+    #[serde(default)]
+    pub protect: bool,
+}
+
+/// How a `verify` order's commit stands to the base of its gate.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GateComparison {
+    /// The tip of the base branch, whose plan counted.
+    pub base_commit: String,
+    /// The verified commit.
+    pub commit: String,
+    /// The number of commits of the base branch that the commit does not have.
+    pub behind: u64,
+    /// Files of the gate that the commit changed: the plan, scripts, protected files; at most 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gate_changed: Vec<String>,
+}
