@@ -24,6 +24,7 @@ from samtranslator.model.exceptions import InvalidDocumentException
 
 import api
 import check_operation
+import check_parameters
 import check_room
 from expansion import AWS_MANAGED, REGION, ROOT, TEMPLATE, expand, extended, functions, load, of_type
 
@@ -221,6 +222,8 @@ def wrong_permissions(expanded: dict) -> list[str]:
             if not own and not any(allowed in json.dumps(arn) for allowed in AWS_MANAGED):
                 faults.append(f"{role}: has the policy {arn}")
     faults += [f"{role}: is the role of {n} functions" for role, n in users.items() if n > 1]
+    unbounded = [name for name, properties in roles.items() if "PermissionsBoundary" not in properties]
+    faults += [f"{name}: has no PermissionsBoundary" for name in unbounded]
     task = of_type(expanded, "AWS::ECS::TaskDefinition")["RunnerTask"]["TaskRoleArn"]["Fn::GetAtt"][0]
     if roles[task].keys() & {"Policies", "ManagedPolicyArns"}:
         faults.append(f"{task}: other people's code runs with it, so it must have no policy")
@@ -280,7 +283,7 @@ def check() -> list[str]:
         print(f"      {method:<5} {path:<40} {program}")
     kinds = Counter(resource["Type"] for resource in expanded["Resources"].values())
     print("    " + ", ".join(f"{n} {kind.removeprefix('AWS::')}" for kind, n in kinds.most_common()))
-    return faults + check_room.check(template, expanded)
+    return faults + check_parameters.check(template) + check_room.check(template, expanded)
 
 
 if __name__ == "__main__":

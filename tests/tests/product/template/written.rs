@@ -8,7 +8,7 @@ use awo_http::routes::{Access, FALLBACK, ROUTES, Route};
 use awo_local::functions::{Program, programs};
 
 use super::root;
-use super::variables::{Variable, environment, variables};
+use super::variables::{Kind, Variable, environment, variables};
 
 /// If it is set, template and programs are written rather than compared.
 pub const WRITE: &str = "AWO_WRITE_TEMPLATE";
@@ -38,6 +38,15 @@ impl<'a> Entry<'a> {
         let alias = self.property("AutoPublishAlias");
         let qualifier = alias.map_or(String::new(), |alias| format!(":{alias}"));
         format!("${{{}.Arn}}{qualifier}", camel(self.name))
+    }
+
+    fn kind(&self) -> Kind {
+        let is_reserved = self.property("ReservedConcurrentExecutions").is_some();
+        match self.property("AutoPublishAlias") {
+            None => Kind::Latest,
+            Some(_) if is_reserved => Kind::PublishedAndReserved,
+            Some(_) => Kind::Published,
+        }
     }
 
     /// Longest duration of its responses in seconds, if they stream.
@@ -135,7 +144,7 @@ fn paths(entries: &[Entry<'_>]) -> String {
 }
 
 fn function(entry: &Entry<'_>, program: &Program, variables: &[Variable<'_>]) -> String {
-    let (has_globals, environment) = environment(program, variables);
+    let (has_globals, environment) = environment(program, variables, entry.kind());
     let mut text = String::new();
     for comment in &entry.comments {
         writeln!(text, "{comment}").expect("text");
