@@ -58,9 +58,9 @@ bench-functions: $(DEPLOY_VENV)/tools/.ready programs ## Measure start and call 
 sam-build: $(BUILT)
 	ARCH=$(ARCH) $(DEPLOY_TOOLS)/sam build --parameter-overrides Architecture=$(ARCH)
 
-deploy: region $(DEPLOY_VENV)/tools/.ready ## Deploy to AWS with your credentials; shows the changes, and asks for confirmation (STACK=awo, ARCH=…, PARAMETERS='Name=value …')
+deploy: region $(DEPLOY_VENV)/tools/.ready ## Deploy to AWS with your credentials; shows the changes, and asks for confirmation (STACK=awo, ARCH=…, PARAMETERS='Name=value …', TAGS='Name=value …', PLAN=1)
 	@STACK='$(STACK)' ARCH='$(ARCH)' AWS_REGION='$(IN_REGION)' ANSWERS='$(ANSWERS)' SAM='$(DEPLOY_TOOLS)/sam' \
-		MAKE='$(MAKE)' YES='$(YES)' IGNORE_QUOTAS='$(IGNORE_QUOTAS)' infra/deploy.sh $(PARAMETERS)
+		MAKE='$(MAKE)' YES='$(YES)' IGNORE_QUOTAS='$(IGNORE_QUOTAS)' PLAN='$(PLAN)' TAGS='$(TAGS)' infra/deploy.sh $(PARAMETERS)
 
 # One region for every target that calls AWS.
 region:

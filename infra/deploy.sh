@@ -5,6 +5,8 @@
 #   SAM                       the program
 #   YES=1                     asks nothing
 #   IGNORE_QUOTAS=1           continues although the account's quotas are too small
+#   PLAN=1                    prints the changes of each resource, and leaves them as a change set
+#   TAGS                      tags of the stack and its resources, as Name=value
 #   arguments                 parameters of the template, as Name=value
 set -euo pipefail
 
@@ -19,7 +21,7 @@ ask() {
 }
 # Of lines with Name=value: the last value of a name.
 value_of() { sed -n "s/^$1=//p" | tail -n 1; }
-default_of() { awk -v name="  $1:" '$0 == name { found = 1 } found && $1 == "Default:" { print $2; exit }' template.yaml; }
+default_of() { awk -v name="  $1:" '$0 == name { found = 1 } found && $1 == "Default:" { gsub("\047", "", $2); print $2; exit }' template.yaml; }
 
 # The stack as CloudFormation has it: its status, then its parameters as Name=value.
 stack=$(aws cloudformation describe-stacks --stack-name "$STACK" --output text \
@@ -93,40 +95,113 @@ elif [ "$needed" -gt "${vcpus%.*}" ]; then
         "Set PARAMETERS='MaxTasks=$((${vcpus%.*} * 1024 / cpu))', or request more:" \
         "aws service-quotas request-service-quota-increase --service-code fargate --quota-code L-3032A538 --desired-value $needed"
 fi
-at_once=$(aws lambda get-account-settings --query AccountLimit.ConcurrentExecutions --output text)
+# Reservations count against what no function of the account has reserved; other stacks' are gone from it, and this one's too.
+limits=$(aws lambda get-account-settings --query 'AccountLimit.[ConcurrentExecutions,UnreservedConcurrentExecutions]' --output text)
+at_once=${limits%%[[:space:]]*} unreserved=${limits##*[[:space:]]}
+current() { value_of "$1" <<<"$of_stack"; }
+held=$(($(current StreamConcurrency || true) + $(current ControlConcurrency || true) + 0))
+available=$((unreserved + held - 100))
 # Enough to reserve some: the functions that runs depend on are guaranteed, and live streams are capped.
 if [ -n "$new" ] && [ "$at_once" -ge 1000 ]; then
-    overrides=$(merge <<<$'ControlConcurrency=100\nStreamConcurrency=200\n'"$overrides")
+    if [ "$available" -ge 300 ]; then
+        say "Sets ControlConcurrency=100 and StreamConcurrency=200 unless you give them: $unreserved concurrent functions of the account are not reserved."
+        overrides=$(merge <<<$'ControlConcurrency=100\nStreamConcurrency=200\n'"$overrides")
+    else
+        say "Reserves no concurrent functions unless you give ControlConcurrency and StreamConcurrency: $unreserved of the account are not reserved," \
+            'and Lambda keeps 100 of them unreserved. An update can reserve some later (docs/deploy.md, "Parameters").'
+    fi
 fi
 reserved=$(($(effective StreamConcurrency) + $(effective ControlConcurrency)))
-if [ "$reserved" -gt 0 ] && [ "$reserved" -gt $((at_once - 100)) ]; then
-    too_small "StreamConcurrency and ControlConcurrency reserve $reserved concurrent functions; of the account's $at_once, 100 must stay unreserved." \
+if [ "$reserved" -gt "$held" ] && [ "$reserved" -gt "$available" ]; then
+    too_small "StreamConcurrency and ControlConcurrency reserve $reserved concurrent functions, and this stack may have $((available > 0 ? available : 0)): of the account's $at_once, $unreserved are not reserved, and 100 must stay so." \
         "Set PARAMETERS='StreamConcurrency=0 ControlConcurrency=0', or request more:" \
-        'aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000'
+        "aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value $((at_once + 1000))"
 elif [ "$at_once" -lt 100 ]; then
     say "The account's limit is $at_once concurrent functions, which a few live streams of runs use up. Request 1000:" \
         'aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000'
 fi
 
+# Networks and addresses that a stack with these parameters has.
+networks() { [ -n "$1" ] && echo 0 || echo 1; }
+addresses() {
+    case "$1/$2" in
+        /NatPerZone) echo 2 ;;
+        /Nat) echo 1 ;;
+        *) echo 0 ;;
+    esac
+}
+# Of what the account has, whether there is room for more: what, number of more, how many there are, quota with its code.
+room_for() {
+    local quota
+    [ "$2" -gt 0 ] || return 0
+    quota=$(aws service-quotas get-service-quota --service-code "$4" --quota-code "$5" --query Quota.Value --output text 2>/dev/null) || quota=5
+    [ $(($2 + $3)) -le "${quota%.*}" ] || too_small "The stack makes $2 $1 more, and $AWS_REGION has $3 of ${quota%.*}." \
+        "Set PARAMETERS='SubnetIds=… SecurityGroupIds=…' or Network=Public (docs/deploy.md, \"The network\"), or request more:" \
+        "aws service-quotas request-service-quota-increase --service-code $4 --quota-code $5 --desired-value $(($2 + $3))"
+}
+subnets=$(effective SubnetIds) kind=$(effective Network)
+more_networks=$(networks "$subnets") more_addresses=$(addresses "$subnets" "$kind")
+if [ -z "$new" ]; then
+    more_networks=$((more_networks - $(networks "$(current SubnetIds)")))
+    more_addresses=$((more_addresses - $(addresses "$(current SubnetIds)" "$(current Network)")))
+fi
+[ "$more_networks" -le 0 ] || room_for VPC "$more_networks" "$(aws ec2 describe-vpcs --query 'length(Vpcs)' --output text)" vpc L-F678F1CE
+[ "$more_addresses" -le 0 ] || room_for 'Elastic IP address' "$more_addresses" "$(aws ec2 describe-addresses --query 'length(Addresses)' --output text)" ec2 L-0263D0A3
+
 # ---------------------------------------------------------------- deploy
 account=$(aws sts get-caller-identity --query Account --output text)
 verb=$([ -n "$new" ] && echo Make || echo Update)
+[ -z "${PLAN:-}" ] || verb="Plan only: $verb"
 ask "$verb the stack $STACK in $AWS_REGION of the account $account, with $(tr '\n' ' ' <<<"$overrides")?" || exit 1
 mkdir -p "$(dirname "$ANSWERS")"
 answers() { { merge <<<"$saved"$'\n'"$overrides"; echo "Region=$AWS_REGION"; printf '%s' "${1:-}"; } >"$ANSWERS.new" && mv "$ANSWERS.new" "$ANSWERS"; }
 
 "${MAKE:-make}" --no-print-directory sam-build STACK="$STACK" ARCH="$ARCH"
 
-# A cluster's first task in an account needs this role, and ECS creates it too late for the first stack.
-linked=$(aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com 2>&1) ||
-    [[ $linked == *'has been taken'* || $linked == *EntityAlreadyExists* ]] || fail "$linked"
+tags=()
+for tag in ${TAGS:-}; do
+    [[ $tag == ?*=* ]] || fail "TAGS: $tag is not Name=value."
+    tags+=("$tag")
+done
+if [ -n "${PLAN:-}" ]; then
+    # As the first deployment would: the data is protected in a second step.
+    [ -z "$new" ] || overrides=$(merge <<<"$overrides"$'\nDataOnDelete=Delete')
+fi
 
+# A cluster's first task in an account needs this role, and ECS creates it too late for the first stack.
+if [ -z "${PLAN:-}" ]; then
+    linked=$(aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com 2>&1) ||
+        [[ $linked == *'has been taken'* || $linked == *EntityAlreadyExists* ]] || fail "$linked"
+fi
+
+resources() {
+    aws cloudformation describe-stack-resources --stack-name "$STACK" --output text \
+        --query "StackResources[?ResourceType=='$1'].PhysicalResourceId" | tr '\t' '\n'
+}
+application() { resources AWS::CodeDeploy::Application; }
 sam_deploy() {
     local parameters=()
     while IFS= read -r parameter; do [ -z "$parameter" ] || parameters+=("$parameter"); done
     "$SAM" deploy --stack-name "$STACK" --region "$AWS_REGION" --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND \
-        --resolve-s3 --no-progressbar --no-fail-on-empty-changeset --no-confirm-changeset --parameter-overrides "${parameters[@]}"
+        --resolve-s3 --no-progressbar --no-fail-on-empty-changeset "$change_set" ${tags[@]+--tags "${tags[@]}"} \
+        --parameter-overrides "${parameters[@]}"
 }
+change_set=--no-confirm-changeset
+if [ -n "${PLAN:-}" ]; then
+    change_set=--no-execute-changeset
+    sam_deploy <<<"$overrides"
+    say "Nothing was changed. The changes are a change set of $STACK, and \`make deploy\` without PLAN makes them."
+    exit 0
+fi
+
+# CodeDeploy refuses to begin while an alarm is active, and a deployment group keeps the alarms that it has.
+if [ "$(effective DeployAlarms)" = Off ]; then
+    say 'DeployAlarms=Off: no alarm stops this update or rolls it back. Set DeployAlarms=On afterwards.'
+    [ -n "$new" ] || while read -r group; do
+        [ -z "$group" ] || [ "$group" = None ] || aws deploy update-deployment-group --application-name "$(application)" \
+            --current-deployment-group-name "$group" --alarm-configuration enabled=false >/dev/null
+    done < <(resources AWS::CodeDeploy::DeploymentGroup)
+fi
 if [ -n "$new" ]; then
     # The resources of a failed first deployment must not remain. Protection of the data follows once the stack
     # exists.

@@ -30,6 +30,7 @@ import check_first  # noqa: E402
 import check_template  # noqa: E402
 import cloud  # noqa: E402
 import cluster  # noqa: E402
+import expansion  # noqa: E402
 import network  # noqa: E402
 import operations  # noqa: E402
 import receiver  # noqa: E402
@@ -148,7 +149,7 @@ def through(stand_in: cloud.Cloud, programs: dict[str, Path], scratch: Path) -> 
         template = cloud.for_this_machine(packaged, stand_in.url, proxy.url)
         given = cloud.GIVEN_NETWORK | {"LogFilter": "info,awo_store=debug"}
         stack = cloud.deploy(stand_in, template, cloud.STACK, given)
-        cloud.complete_api(stack, check_template.expand(check_template.load()))
+        cloud.complete_api(stack, expansion.expand(expansion.load()))
         say(f"  {stack.outputs['ApiUrl']} is {stack.api} here")
     root = os.geteuid() == 0
     at_work = cluster.cluster(programs["local-ecs"], programs["runner"], stack, proxy, scratch, root)

@@ -70,8 +70,8 @@ def account(scratch: Path, **state: object) -> Account:
         program.write_text(PROGRAM.format(python=sys.executable, here=str(Path(__file__).parent), name=name))
         program.chmod(0o755)
     made = Account(scratch)
-    empty = {"stack": None, "role": None, "vcpus": 6.0, "atOnce": 1000, "linked": False, "fails": False}
-    made.change(**(empty | {"deployments": [], "deleted": 0} | state))
+    empty = {"stack": None, "role": None, "vcpus": 6.0, "atOnce": 1000, "reserved": 0, "vpcs": 1, "addresses": 0, "linked": False, "fails": False}
+    made.change(**(empty | {"deployments": [], "deleted": 0, "plans": 0, "tags": [], "silenced": []} | state))
     return made
 
 
@@ -102,11 +102,31 @@ def aws(arguments: list[str]) -> int:
         case ["apigateway", "get-account"]:
             answer = {"cloudwatchRoleArn": state["role"]} if state["role"] else {}
         case ["service-quotas", "get-service-quota"]:
-            if state["vcpus"] is None:
+            quota = {"L-3032A538": state["vcpus"], "L-F678F1CE": 5.0, "L-0263D0A3": 5.0}[option(arguments, "--quota-code")]
+            if quota is None:
                 return 254
-            answer = {"Quota": {"Value": state["vcpus"]}}
+            answer = {"Quota": {"Value": quota}}
         case ["lambda", "get-account-settings"]:
-            answer = {"AccountLimit": {"ConcurrentExecutions": state["atOnce"]}}
+            unreserved = state["atOnce"] - state["reserved"]
+            answer = {
+                "AccountLimit": {"ConcurrentExecutions": state["atOnce"], "UnreservedConcurrentExecutions": unreserved}
+            }
+        case ["ec2", "describe-vpcs"]:
+            answer = {"Vpcs": [{}] * state["vpcs"]}
+        case ["ec2", "describe-addresses"]:
+            answer = {"Addresses": [{}] * state["addresses"]}
+        case ["cloudformation", "describe-stack-resources"]:
+            kinds = {"Application": ["application"], "DeploymentGroup": ["group-1", "group-2"]}
+            found = [
+                {"ResourceType": f"AWS::CodeDeploy::{kind}", "PhysicalResourceId": name}
+                for kind, names in kinds.items()
+                for name in names
+            ]
+            answer = {"StackResources": found}
+        case ["deploy", "update-deployment-group"]:
+            names = ("--application-name", "--current-deployment-group-name", "--alarm-configuration")
+            of.change(silenced=[*state["silenced"], [option(arguments, name) for name in names]])
+            return 0
         case ["sts", "get-caller-identity"]:
             answer = {"Account": "123456789012"}
         case ["iam", "create-service-linked-role"]:
@@ -131,6 +151,11 @@ def aws(arguments: list[str]) -> int:
 def sam(arguments: list[str]) -> int:
     of = Account(Path(os.environ["SCRATCH"]))
     state = of.state
+    tags = arguments[arguments.index("--tags") + 1 : arguments.index("--parameter-overrides")] if "--tags" in arguments else []
+    of.change(tags=tags)
+    if "--no-execute-changeset" in arguments:
+        of.change(plans=state["plans"] + 1)
+        return 0
     given = dict(word.split("=", 1) for word in arguments[arguments.index("--parameter-overrides") + 1 :])
     before = {p["ParameterKey"]: p["ParameterValue"] for p in (state["stack"] or {}).get("Parameters", [])}
     parameters = [{"ParameterKey": key, "ParameterValue": value} for key, value in (before | given).items()]
@@ -214,6 +239,53 @@ def check() -> list[str]:
         expect(well and "ControlConcurrency" not in new.deployments[0], f"a new account, with the defaults: {output}")
         well, output = new.deploy("ControlConcurrency=5")
         expect(not well and "reserved" in output, f"reserves what the account does not have: {output}")
+        tight = account(scratch / "tight", reserved=700)
+        well, output = tight.deploy()
+        expect(well and "ControlConcurrency" not in tight.deployments[0], f"other stacks have reserved: {output}")
+        expect("300 of the account are not reserved" in output, f"does not say why it reserves nothing: {output}")
+        well, output = tight.deploy("ControlConcurrency=150", "StreamConcurrency=100")
+        expect(not well and "may have 200" in output, f"reserves what others have reserved: {output}")
+        well, output = tight.deploy("ControlConcurrency=100", "StreamConcurrency=100")
+        expect(well, f"reserves what the account can spare: {output}")
+        tight.change(reserved=900)
+        well, output = tight.deploy("ControlConcurrency=150", "StreamConcurrency=50")
+        expect(well, f"counts against a stack what it has reserved itself: {output}")
+        well, output = tight.deploy("StreamConcurrency=60")
+        expect(not well, f"more than the account can spare: {output}")
+
+        wide = account(scratch / "wide", vpcs=5)
+        well, output = wide.deploy()
+        expect(not well and "1 VPC more" in output and "5 of 5" in output, f"no VPC is left: {output}")
+        well, output = wide.deploy("SubnetIds=subnet-1", "SecurityGroupIds=sg-1")
+        expect(well, f"needs no VPC: {output}")
+        zones = account(scratch / "zones", addresses=4)
+        well, output = zones.deploy("Network=NatPerZone")
+        expect(not well and "2 Elastic IP address more" in output, f"one address is left: {output}")
+        well, output = zones.deploy()
+        expect(well, f"one address is left, and one is needed: {output}")
+        well, output = zones.deploy("Network=Public")
+        expect(well, f"no address is needed: {output}")
+
+        alarmed = account(scratch / "alarmed")
+        alarmed.deploy()
+        well, output = alarmed.deploy("DeployAlarms=Off")
+        silenced = [tuple(call) for call in alarmed.state["silenced"]]
+        wanted = [("application", group, "enabled=false") for group in ("group-1", "group-2")]
+        expect(well and silenced == wanted, f"an alarm prevents its repair: {output} {silenced}")
+        well, output = alarmed.deploy()
+        expect("Set DeployAlarms=On" in output, f"alarms are off without a word: {output}")
+        well, output = alarmed.deploy("DeployAlarms=On")
+        expect(well and len(alarmed.state["silenced"]) == 4, f"alarms do not come back: {output}")
+
+        planned = account(scratch / "planned", linked=False)
+        well, output = planned.deploy("MaxTasks=3", PLAN="1", TAGS="team=a cost-center=7")
+        state = planned.state
+        expect(well and state["plans"] == 1 and not planned.deployments, f"a plan changes something: {output}")
+        expect(not state["linked"] and "Nothing was changed" in output, f"a plan changes the account: {output}")
+        well, output = planned.deploy(TAGS="team=a cost-center=7")
+        expect(well and planned.state["tags"] == ["team=a", "cost-center=7"], f"tags: {planned.state['tags']}")
+        well, output = planned.deploy(TAGS="team")
+        expect(not well and "Name=value" in output, f"a tag without a value: {output}")
         unknown = account(scratch / "unknown", vcpus=None)
         well, output = unknown.deploy()
         expect(well and "could not be read" in output, f"a quota that nobody may read: {output}")

@@ -16,13 +16,15 @@ import botocore.session
 from botocore import xform_name
 from botocore.exceptions import UnknownServiceError
 
+import api
+from expansion import of_type
+
 ROOT = Path(__file__).resolve().parents[2]
 OPERATE = ROOT / "docs/operate.md"
 DOCUMENTS = [ROOT / "docs" / name for name in ("operate.md", "deploy.md", "cargo-lambda.md")]
 STACK_ENV = ROOT / "infra/stack-env.sh"
 OWN = {"Fn::Sub": "awo/${AWS::StackName}"}
 OWN_TEXT = OWN["Fn::Sub"]
-STREAM = "RESPONSE_STREAM"
 # CloudWatch's.
 MAX_PATTERN = 1_024
 MAX_ALARM_METRICS = 10
@@ -60,11 +62,6 @@ METRICS = {
 }
 KINDS = {"FunctionName": "AWS::Lambda::Function", "QueueName": "AWS::SQS::Queue", "TableName": "AWS::DynamoDB::Table"}
 OPERATIONS = {"GetItem", "Query", "UpdateItem", "BatchGetItem", "TransactWriteItems"}
-
-
-def of_type(template: dict, kind: str) -> dict[str, dict]:
-    resources = template["Resources"].items()
-    return {name: r.get("Properties", {}) for name, r in resources if r["Type"] == kind}
 
 
 # ---------------------------------------------------------------------------- logs
@@ -132,15 +129,9 @@ def wrong_filters(template: dict, expanded: dict) -> list[str]:
             faults.append(f"{name}: counts into {number['MetricNamespace']}")
     quick = of_type(expanded, "AWS::Logs::MetricFilter")["QuickLatency"]["FilterPattern"]
     left_out = set(re.findall(r'\$\.resource != "([^"]*)"', quick))
-    if left_out != streams(template):
-        faults.append(f"QuickLatency: leaves out {sorted(left_out)}, and what streams is {sorted(streams(template))}")
+    if left_out != api.streams(template):
+        faults.append(f"QuickLatency: leaves out {sorted(left_out)}, and what streams is {sorted(api.streams(template))}")
     return faults
-
-
-def streams(template: dict) -> set[str]:
-    functions = of_type(template, "AWS::Serverless::Function").values()
-    events = [event["Properties"] for p in functions for event in p.get("Events", {}).values()]
-    return {event["Path"] for event in events if event.get("ResponseTransferMode") == STREAM}
 
 
 def own_metrics(expanded: dict) -> set[str]:

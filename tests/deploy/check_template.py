@@ -19,19 +19,14 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-import boto3
-from samcli.lib.cfn_language_extensions.api import process_template
 from samcli.lib.cfn_language_extensions.exceptions import InvalidTemplateException
-from samcli.yamlhelper import yaml_parse
 from samtranslator.model.exceptions import InvalidDocumentException
-from samtranslator.parser.parser import Parser
-from samtranslator.translator.translator import Translator
 
+import api
 import check_operation
-
-ROOT = Path(__file__).resolve().parents[2]
-TEMPLATE = ROOT / "template.yaml"
-REGION = "us-east-1"
+import check_parameters
+import check_room
+from expansion import AWS_MANAGED, REGION, ROOT, TEMPLATE, expand, extended, functions, load, of_type
 
 # For one machine only: file repositories would let a caller read a function's disk, loopback
 # webhooks would let one call what listens beside a function, and an endpoint would send calls with
@@ -53,32 +48,7 @@ UNBOUND_ACTIONS = {
 TABLE_ACTIONS = {f"dynamodb:{name}Item" for name in ("Get", "Put", "Update", "Delete", "BatchGet", "BatchWrite")} | {
     "dynamodb:Query"
 }
-# The fallback stands twice: its routes are more than one function's policy has room for.
-OTHER_FALLBACK = "FallbackOfEnvelope"
-# The second sends traces, and may do nothing else.
-AWS_MANAGED = {"AWSLambdaBasicExecutionRole", "AWSXrayWriteOnlyAccess"}
-# CloudFormation's and Lambda's.
-MAX_RESOURCES = 500
-MAX_TEMPLATE_BYTES = 1_000_000
-MAX_FUNCTION_POLICY_BYTES = 20_480
-
 SUB_NAME = re.compile(r"\$\{([^!}][^}]*)\}")
-
-
-def load() -> dict:
-    return yaml_parse(TEMPLATE.read_text())
-
-
-def expand(template: dict) -> dict:
-    """The template as CloudFormation has it after SAM's transform."""
-    copy = json.loads(json.dumps(template))
-    # CodeUri has to look uploaded; what stands there is checked against the programs below.
-    for properties in functions(copy).values():
-        properties["CodeUri"] = "s3://bucket/key"
-    policies = {name: f"arn:aws:iam::aws:policy/service-role/{name}" for name in AWS_MANAGED}
-    # The translator asks the session for its region and nothing else.
-    session = boto3.Session(region_name=REGION)
-    return Translator(policies, Parser(), boto_session=session).translate(copy, {})
 
 
 # Its own network of each kind, the first with everything as it is by default; one that is there; and one with a file system.
@@ -96,9 +66,8 @@ def refused_variants(template: dict) -> list[str]:
     """What CloudFormation's language extensions refuse: they are resolved with the parameters of a stack."""
     faults = []
     for parameters in VARIANTS:
-        defaults = {name: of["Default"] for name, of in template["Parameters"].items() if "Default" in of}
         try:
-            process_template(template, parameter_values=defaults | parameters)
+            extended(template, parameters)
         except InvalidTemplateException as error:
             faults.append(f"language extensions, with {parameters or 'all defaults'}: {error}")
     return faults
@@ -161,22 +130,6 @@ def dangling(expanded: dict) -> list[str]:
 # ---------------------------------------------------------------------------- functions
 
 
-def functions(template: dict) -> dict[str, dict]:
-    return {
-        name: resource["Properties"]
-        for name, resource in template["Resources"].items()
-        if resource["Type"] == "AWS::Serverless::Function"
-    }
-
-
-def of_type(expanded: dict, kind: str) -> dict[str, dict]:
-    return {
-        name: resource.get("Properties", {})
-        for name, resource in expanded["Resources"].items()
-        if resource["Type"] == kind
-    }
-
-
 def programs() -> set[str]:
     """The programs of the packages that hold functions."""
     names: set[str] = set()
@@ -190,8 +143,6 @@ def wrong_programs(template: dict) -> list[str]:
     faults = []
     named = Counter()
     for name, properties in functions(template).items():
-        if name == OTHER_FALLBACK:
-            continue
         program = re.fullmatch(r"target/lambda/([a-z-]+)/", properties["CodeUri"])
         if not program:
             faults.append(f"{name}: CodeUri is {properties['CodeUri']}")
@@ -271,6 +222,8 @@ def wrong_permissions(expanded: dict) -> list[str]:
             if not own and not any(allowed in json.dumps(arn) for allowed in AWS_MANAGED):
                 faults.append(f"{role}: has the policy {arn}")
     faults += [f"{role}: is the role of {n} functions" for role, n in users.items() if n > 1]
+    unbounded = [name for name, properties in roles.items() if "PermissionsBoundary" not in properties]
+    faults += [f"{name}: has no PermissionsBoundary" for name in unbounded]
     task = of_type(expanded, "AWS::ECS::TaskDefinition")["RunnerTask"]["TaskRoleArn"]["Fn::GetAtt"][0]
     if roles[task].keys() & {"Policies", "ManagedPolicyArns"}:
         faults.append(f"{task}: other people's code runs with it, so it must have no policy")
@@ -281,13 +234,8 @@ def wrong_permissions(expanded: dict) -> list[str]:
 
 
 def routes(template: dict) -> list[tuple[str, str, str]]:
-    found = []
-    for name, properties in functions(template).items():
-        program = properties["CodeUri"].split("/")[-2]
-        for event in properties.get("Events", {}).values():
-            if event["Type"] == "Api":
-                found.append((event["Properties"]["Path"], event["Properties"]["Method"], program))
-    return sorted(found)
+    program = {name: properties["CodeUri"].split("/")[-2] for name, properties in functions(template).items()}
+    return sorted((method.path, method.name, program[method.function]) for method in api.methods(template))
 
 
 def wrong_routes(template: dict) -> list[str]:
@@ -303,47 +251,6 @@ def wrong_routes(template: dict) -> list[str]:
     }
     missing = [f"{method} {path}: documented, and no function serves it" for path, method in documented - served]
     return sorted(missing) + [f"{method} {path}: not documented" for path, method in sorted(served - documented)]
-
-
-def function_policy_bytes(expanded: dict) -> Counter:
-    """Lambda keeps a function's permissions as one document with a limit. What its statements
-    come to with names of a real stack's length."""
-    sizes: Counter = Counter()
-    function_arn = "arn:aws:lambda:ap-southeast-2:123456789012:function:" + "f" * 40
-    for name, properties in of_type(expanded, "AWS::Lambda::Permission").items():
-        path = json.dumps(properties.get("SourceArn", ""))
-        source = "arn:aws:execute-api:ap-southeast-2:123456789012:abcdefghij/*/*" + path[: len(path) // 2]
-        statement = {
-            "Sid": f"agent-work-orders-{name}-ABCDEFGHIJKL",
-            "Effect": "Allow",
-            "Principal": {"Service": properties["Principal"]},
-            "Action": "lambda:InvokeFunction",
-            "Resource": function_arn,
-            "Condition": {"ArnLike": {"AWS:SourceArn": source}},
-        }
-        target = properties["FunctionName"]
-        sizes[target.get("Ref") or target["Fn::GetAtt"][0]] += len(json.dumps(statement, separators=(",", ":"))) + 1
-    return sizes
-
-
-def too_large(expanded: dict) -> list[str]:
-    faults = []
-    count, size = len(expanded["Resources"]), len(json.dumps(expanded, separators=(",", ":")))
-    functions_and_roles = [len(of_type(expanded, f"AWS::{kind}")) for kind in ("Lambda::Function", "IAM::Role")]
-    print("    {} functions, {} roles".format(*functions_and_roles))
-    print(f"    {count} resources of {MAX_RESOURCES}, {size} bytes of {MAX_TEMPLATE_BYTES} after expansion")
-    if count > MAX_RESOURCES:
-        faults.append(f"{count} resources; a stack holds {MAX_RESOURCES}")
-    if size > MAX_TEMPLATE_BYTES:
-        faults.append(f"{size} bytes; a template has at most {MAX_TEMPLATE_BYTES}")
-    name, size = function_policy_bytes(expanded).most_common(1)[0]
-    print(f"    largest policy of a function: {name}, about {size} bytes of {MAX_FUNCTION_POLICY_BYTES}")
-    if size > MAX_FUNCTION_POLICY_BYTES:
-        faults.append(
-            f"{name}: permissions of about {size} bytes, above {MAX_FUNCTION_POLICY_BYTES}; "
-            "serve a part of its paths by a second function of the same program"
-        )
-    return faults
 
 
 # ---------------------------------------------------------------------------- all of it
@@ -376,7 +283,7 @@ def check() -> list[str]:
         print(f"      {method:<5} {path:<40} {program}")
     kinds = Counter(resource["Type"] for resource in expanded["Resources"].values())
     print("    " + ", ".join(f"{n} {kind.removeprefix('AWS::')}" for kind, n in kinds.most_common()))
-    return faults + too_large(expanded)
+    return faults + check_parameters.check(template) + check_room.check(template, expanded)
 
 
 if __name__ == "__main__":

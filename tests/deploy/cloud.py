@@ -29,7 +29,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from samcli.yamlhelper import yaml_parse
 
-import check_template
+import expansion
+from api import ANY, INTEGRATION, without_streams
 from processes import running
 from progress import CheckFailed, expect, say, wait_for
 
@@ -141,7 +142,7 @@ def sam(program: Path, cloud: Cloud, scratch: Path, *arguments: str) -> None:
         **ROOT_KEY,
     }
     command = [str(program), *arguments]
-    root = check_template.ROOT
+    root = expansion.ROOT
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=SAM_SECONDS)
     expect(done.returncode == 0, f"sam {arguments[0]}: {done.stdout[-4000:]}{done.stderr[-4000:]}")
 
@@ -150,10 +151,10 @@ def build(cloud: Cloud, program: Path, scratch: Path) -> Path:
     """`sam build`, whose output is what is deployed: its template, with a folder for each function
     that holds that function's program and nothing else."""
     built = scratch / "built"
-    sam(program, cloud, scratch, "build", "--template-file", str(check_template.TEMPLATE), "--build-dir", str(built))
+    sam(program, cloud, scratch, "build", "--template-file", str(expansion.TEMPLATE), "--build-dir", str(built))
     count = 0
-    for name, properties in check_template.functions(check_template.load()).items():
-        bootstrap = check_template.ROOT / properties["CodeUri"] / "bootstrap"
+    for name, properties in expansion.functions(expansion.load()).items():
+        bootstrap = expansion.ROOT / properties["CodeUri"] / "bootstrap"
         found = [path.name for path in (built / name).iterdir()]
         expect(found == ["bootstrap"], f"sam build made {found} of {name}")
         expect(filecmp.cmp(bootstrap, built / name / "bootstrap", False), f"sam build made another program of {name}")
@@ -177,7 +178,7 @@ def package(cloud: Cloud, program: Path, built: Path, scratch: Path) -> dict:
 def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
     """The template with what only a test may set. None of this may ever stand in the file, and
     check_template.py sees to that."""
-    for properties in check_template.functions(template).values():
+    for properties in expansion.functions(template).values():
         program = properties["FunctionName"]["Fn::Sub"].removeprefix("${AWS::StackName}-")
         variables = properties.setdefault("Environment", {}).setdefault("Variables", {})
         for service in ("DYNAMODB", "SQS", "SECRETS_MANAGER"):
@@ -189,8 +190,7 @@ def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
             variables["AWS_ENDPOINT_URL_EFS"] = f"{ecs_url}/{program}"
         if program in ("create-work-order", "control"):
             variables["AWO_ALLOW_FILE_REPOSITORIES"] = "1"
-        for event in properties.get("Events", {}).values():
-            event["Properties"].pop("ResponseTransferMode", None)
+    without_streams(template)
     allow_batches(template["Resources"])
     # CloudFormation reads `~1` as a slash, and the stand-in does not.
     api = template["Resources"]["Api"]["Properties"]
@@ -205,7 +205,7 @@ def left_out(template: dict) -> None:
     for name in alarms:
         del template["Resources"][name]
     # It publishes versions and leads an alias to them, and has no CodeDeploy that shifts between them.
-    for properties in check_template.functions(template).values():
+    for properties in expansion.functions(template).values():
         properties.pop("DeploymentPreference", None)
     # The stand-in's mappings count with the number and get the parameter's text.
     for mapping, parameter in (
@@ -296,9 +296,6 @@ def deploy(cloud: Cloud, template: dict, name: str, parameters: dict[str, str]) 
     return deployed
 
 
-ANY = "x-amazon-apigateway-any-method"
-
-
 def complete_api(stack: Stack, expanded: dict) -> None:
     """Adds to the API what the stand-in's import leaves out."""
     gateway, api = stack.cloud.client("apigateway"), stack.physical("Api")
@@ -307,7 +304,7 @@ def complete_api(stack: Stack, expanded: dict) -> None:
     for path, methods in expanded["Resources"]["Api"]["Properties"]["Body"]["paths"].items():
         if ANY not in methods:
             continue
-        uri = methods[ANY]["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
+        uri = methods[ANY][INTEGRATION]["uri"]["Fn::Sub"]
         logical = re.search(r"functions/\$\{(\w+)\.Arn\}/", uri).group(1)
         function = stack.cloud.client("lambda").get_function_configuration(FunctionName=stack.physical(logical))
         place = {"restApiId": api, "resourceId": resources[path], "httpMethod": "ANY"}

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import check_template
+import api
+import expansion
 import runtime_api
 from cloud import STACK, Stack, policies_of
 from progress import expect, say
@@ -82,12 +83,10 @@ class Scene:
 
 def streaming_programs() -> dict[str, str]:
     """The functions of the template whose answers stream, with their paths."""
-    found = {}
-    for properties in check_template.functions(check_template.load()).values():
-        for event in properties.get("Events", {}).values():
-            if event["Properties"].get("ResponseTransferMode") == "RESPONSE_STREAM":
-                found[properties["CodeUri"].split("/")[-2]] = event["Properties"]["Path"]
-    return found
+    template = expansion.load()
+    functions = expansion.functions(template)
+    streamed = [method for method in api.methods(template) if method.streams]
+    return {functions[method.function]["CodeUri"].split("/")[-2]: method.path for method in streamed}
 
 
 def early(what: str, streamed: Streamed) -> None:

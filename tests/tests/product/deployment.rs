@@ -111,7 +111,9 @@ fn an_update_shifts_traffic_as_the_deployment_says_and_goes_back_on_an_alarm() {
         assert_eq!(of["AutoPublishAliasAllProperties"], true, "{function}");
         let shift = &of["DeploymentPreference"];
         assert_eq!(shift["Type"], "ShiftTraffic", "{function}");
-        let alarms = shift["Alarms"].as_array().unwrap();
+        assert_eq!(shift["Alarms"][0], "WatchesDeployments", "{function}");
+        assert_eq!(shift["Alarms"][2], json!([]), "{function}");
+        let alarms = shift["Alarms"][1].as_array().unwrap();
         assert!(!alarms.is_empty(), "{function}");
         for alarm in alarms {
             let kind = &template["Resources"][alarm.as_str().unwrap()]["Type"];
@@ -119,6 +121,7 @@ fn an_update_shifts_traffic_as_the_deployment_says_and_goes_back_on_an_alarm() {
         }
     }
     assert_eq!(default_of("ShiftTraffic"), "AllAtOnce");
+    assert_eq!(default_of("DeployAlarms"), "On");
     // Its messages reach the version that the alias leads to, not what was uploaded last.
     let mapping = properties_of("DispatchRunsMapping");
     assert_eq!(mapping["FunctionName"], "DispatchRuns.Alias");

@@ -82,9 +82,26 @@ fn is_of_template(name: &str) -> bool {
     name.starts_with("AWO_") && !ONE_MACHINE.contains(&name)
 }
 
+/// Variable that no code reads. It makes a reservation part of what Lambda publishes as a version.
+pub const RESERVED: &str = "AWO_RESERVED_CONCURRENCY";
+
+/// Kind of a function, as far as its variables depend on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Its latest code and properties are called.
+    Latest,
+    /// A published version is called. SAM does not see parameters among the globals when it names one.
+    Published,
+    /// As `Published`, with reserved concurrency. SAM names a version by that, too, and Lambda does not publish it.
+    PublishedAndReserved,
+}
+
 /// Whether a function has the globals' environment, and its own as a property.
-pub fn environment(program: &Program, variables: &[Variable<'_>]) -> (bool, String) {
-    let read = read(program);
+pub fn environment(program: &Program, variables: &[Variable<'_>], kind: Kind) -> (bool, String) {
+    let mut read = read(program);
+    if kind == Kind::PublishedAndReserved {
+        read.insert(RESERVED.to_owned());
+    }
     let known = |name: &&String| !variables.iter().any(|of| of.name == name.as_str());
     let unknown: Vec<&String> = read.iter().filter(known).collect();
     assert!(
@@ -94,7 +111,7 @@ pub fn environment(program: &Program, variables: &[Variable<'_>]) -> (bool, Stri
     );
     let is_read = |of: &&Variable<'_>| read.contains(of.name);
     let mut globals = variables.iter().filter(|of| of.is_global);
-    let has_globals = globals.all(|of| is_read(&of));
+    let has_globals = kind == Kind::Latest && globals.all(|of| is_read(&of));
     let own = variables
         .iter()
         .filter(is_read)

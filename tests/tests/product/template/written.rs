@@ -8,16 +8,13 @@ use awo_http::routes::{Access, FALLBACK, ROUTES, Route};
 use awo_local::functions::{Program, programs};
 
 use super::root;
-use super::variables::{Variable, environment, variables};
+use super::variables::{Kind, Variable, environment, variables};
 
 /// If it is set, template and programs are written rather than compared.
 pub const WRITE: &str = "AWO_WRITE_TEMPLATE";
 pub const HAND_KEPT: &str = "infra/sam/functions.yaml";
-/// The fallback's second function: Lambda limits the permissions of one, of which each path needs
-/// one.
-const SECOND_FALLBACK: &str = "fallback-of-envelope";
-/// Beginnings of the paths that the second one has. Another one moves its paths there.
-const SECOND_PATHS: [&str; 3] = ["/api/", "/v1/exports/", "/v1/usage/"];
+/// Paths of no route: those of the fallback alone.
+const OTHER_PATHS: [&str; 2] = ["/", "/{proxy+}"];
 /// How long a streamed response may take, in seconds: more than another one, and API Gateway's limit.
 const STREAM_SECONDS: std::ops::RangeInclusive<u32> = 30..=900;
 
@@ -36,10 +33,34 @@ impl<'a> Entry<'a> {
         self.properties.iter().find_map(named)
     }
 
-    fn program(&self) -> &'a str {
-        match self.name {
-            SECOND_FALLBACK => FALLBACK,
-            name => name,
+    /// Function, or its alias if an update shifts traffic to it, in the words of `!Sub`.
+    fn target(&self) -> String {
+        let alias = self.property("AutoPublishAlias");
+        let qualifier = alias.map_or(String::new(), |alias| format!(":{alias}"));
+        format!("${{{}.Arn}}{qualifier}", camel(self.name))
+    }
+
+    fn kind(&self) -> Kind {
+        let is_reserved = self.property("ReservedConcurrentExecutions").is_some();
+        match self.property("AutoPublishAlias") {
+            None => Kind::Latest,
+            Some(_) if is_reserved => Kind::PublishedAndReserved,
+            Some(_) => Kind::Published,
+        }
+    }
+
+    /// Longest duration of its responses in seconds, if they stream.
+    fn stream_seconds(&self, route: &Route) -> Option<u32> {
+        let seconds = self
+            .property("Timeout")
+            .map(|text| text.parse().expect("seconds"));
+        match seconds {
+            None if !route.streams => None,
+            Some(seconds) if route.streams && STREAM_SECONDS.contains(&seconds) => Some(seconds),
+            _ => panic!(
+                "{}: streaming routes have a Timeout, others have none",
+                self.name
+            ),
         }
     }
 
@@ -81,66 +102,49 @@ fn quoted(path: &str) -> String {
     }
 }
 
-fn event(name: &str, path: &str, method: &str, more: &str) -> String {
-    let path = quoted(path);
+/// A method of a path in the API's definition, and the function that it calls.
+fn method(name: &str, entry: &Entry<'_>, stream_seconds: Option<u32>) -> String {
+    let (version, invocations, more) = match stream_seconds {
+        None => ("2015-03-31", "invocations", String::new()),
+        Some(seconds) => (
+            "2021-11-15",
+            "response-streaming-invocations",
+            format!(", responseTransferMode: STREAM, timeoutInMillis: {seconds}000"),
+        ),
+    };
+    let target = entry.target();
     format!(
-        "        {name}: {{Type: Api, Properties: {{RestApiId: !Ref Api, Path: {path}, Method: {method}{more}}}}}\n"
+        "            {name}: {{responses: {{}}, x-amazon-apigateway-integration: {{type: aws_proxy, httpMethod: POST, \
+         credentials: !GetAtt ApiRole.Arn, uri: !Sub 'arn:${{AWS::Partition}}:apigateway:${{AWS::Region}}:lambda:path/\
+         {version}/functions/{target}/{invocations}'{more}}}}}\n"
     )
 }
 
-/// The events of a function's own routes. A name is part of a permission's name in the stack.
-fn own_events(entry: &Entry<'_>) -> String {
-    let mut events = String::new();
-    for route in entry.routes() {
-        let seconds = entry
-            .property("Timeout")
-            .map(|text| text.parse().expect("seconds"));
-        let more = match seconds {
-            None if !route.streams => String::new(),
-            Some(seconds) if route.streams && STREAM_SECONDS.contains(&seconds) => {
-                format!(", ResponseTransferMode: RESPONSE_STREAM, TimeoutInMillis: {seconds}000")
+/// Paths of the API's definition. The fallback answers the other methods of every path, and every other path.
+fn paths(entries: &[Entry<'_>]) -> String {
+    let entry = |name| {
+        let named = entries.iter().find(|entry| entry.name == name);
+        named.expect("a function")
+    };
+    let (mut text, mut done) = (String::new(), BTreeSet::new());
+    for path in ROUTES.iter().map(|route| route.path).chain(OTHER_PATHS) {
+        if !done.insert(path) {
+            continue;
+        }
+        writeln!(text, "          {}:", quoted(path)).expect("text");
+        for route in ROUTES.iter().filter(|route| route.path == path) {
+            let entry = entry(route.function);
+            for name in route.methods() {
+                text += &method(&name.to_lowercase(), entry, entry.stream_seconds(route));
             }
-            _ => panic!(
-                "{}: streaming routes have a Timeout, others have none",
-                entry.name
-            ),
-        };
-        for method in route.methods() {
-            let word = method[..1].to_owned() + &method[1..].to_lowercase();
-            let name = match route.name.strip_prefix(route.function) {
-                Some(part) => word + &camel(part),
-                None => camel(route.name),
-            };
-            events += &event(&name, route.path, method, &more);
         }
+        text += &method("x-amazon-apigateway-any-method", entry(FALLBACK), None);
     }
-    events
-}
-
-/// The fallback's events: the other methods of every path, and every other path.
-fn fallback_events(entry: &Entry<'_>) -> String {
-    let is_second = entry.name == SECOND_FALLBACK;
-    let is_its = |path: &str| SECOND_PATHS.iter().any(|of| path.starts_with(of)) == is_second;
-    let (mut events, mut done) = (String::new(), BTreeSet::new());
-    for route in ROUTES.iter().filter(|route| is_its(route.path)) {
-        if done.insert(route.path) {
-            let mut same = ROUTES.iter().filter(|of| of.path == route.path);
-            let named = same.find(|of| of.method == "GET").unwrap_or(route).name;
-            let name = ["get-", "list-"]
-                .iter()
-                .find_map(|verb| named.strip_prefix(verb));
-            events += &event(&camel(name.unwrap_or(named)), route.path, "ANY", "");
-        }
-    }
-    if !is_second {
-        events += &event("Root", "/", "ANY", "");
-        events += &event("Else", "/{proxy+}", "ANY", "");
-    }
-    events
+    text
 }
 
 fn function(entry: &Entry<'_>, program: &Program, variables: &[Variable<'_>]) -> String {
-    let (has_globals, environment) = environment(program, variables);
+    let (has_globals, environment) = environment(program, variables, entry.kind());
     let mut text = String::new();
     for comment in &entry.comments {
         writeln!(text, "{comment}").expect("text");
@@ -157,7 +161,7 @@ fn function(entry: &Entry<'_>, program: &Program, variables: &[Variable<'_>]) ->
          FunctionName: !Sub ${{AWS::StackName}}-{}\n      CodeUri: target/lambda/{}/\n{environment}",
         camel(entry.name),
         entry.name,
-        entry.program(),
+        entry.name,
     )
     .expect("text");
     let properties = entry
@@ -166,13 +170,6 @@ fn function(entry: &Entry<'_>, program: &Program, variables: &[Variable<'_>]) ->
         .filter(|line| !line.starts_with("    Throttle:"));
     for line in properties {
         writeln!(text, "  {line}").expect("text");
-    }
-    let events = match entry.program() {
-        FALLBACK => fallback_events(entry),
-        _ => own_events(entry),
-    };
-    if !events.is_empty() {
-        write!(text, "      Events:\n{events}").expect("text");
     }
     text
 }
@@ -220,16 +217,12 @@ async fn the_functions_are_what_the_route_table_their_code_and_their_grants_say(
     let hand_kept = std::fs::read_to_string(hand_kept).expect(HAND_KEPT);
     let (entries, variables) = (entries(&hand_kept), variables(&template, &hand_kept));
     let programs: Vec<Program> = programs().collect();
-    let known: BTreeSet<&str> = programs
-        .iter()
-        .map(|of| of.name)
-        .chain([SECOND_FALLBACK])
-        .collect();
+    let known: BTreeSet<&str> = programs.iter().map(|of| of.name).collect();
     let stored: BTreeSet<&str> = entries.iter().map(|of| of.name).collect();
     assert_eq!(stored, known, "{HAND_KEPT} has every function and no other");
     let functions = entries.iter().map(|entry| {
         let mut programs = programs.iter();
-        let program = programs.find(|of| of.name == entry.program());
+        let program = programs.find(|of| of.name == entry.name);
         function(entry, program.expect("a program"), &variables)
     });
     let functions = functions.collect::<Vec<_>>().join("\n");
@@ -238,6 +231,7 @@ async fn the_functions_are_what_the_route_table_their_code_and_their_grants_say(
         assert!(functions.contains(&line), "nothing reads {}", of.name);
     }
     let wanted = with_section(&template, "throttling", &throttling(&entries));
+    let wanted = with_section(&wanted, "paths", &paths(&entries));
     let wanted = with_section(&wanted, "functions", &functions);
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(path, &wanted).expect("the template");
