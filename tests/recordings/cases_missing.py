@@ -39,7 +39,7 @@ def of_shells():
         missing("sh-file", "dpkg-query -W dash", "sh -c ./lint", program="./lint"),
         missing("bash-file", "bash --version", "bash -c ./lint", program="./lint"),
         missing("bash-interpreter", "bash --version", "bash -c ./lint", {"lint": "#!/opt/a-missing-linter\n"},
-                "/opt/a-missing-linter"),
+                "./lint"),
         missing("env", "env --version", "env a-missing-linter"),
         missing("env-interpreter", "env --version", "./lint", {"lint": "#!/usr/bin/env a-missing-linter\n"}),
         missing("xargs", "xargs --version", "echo src | xargs a-missing-linter"),

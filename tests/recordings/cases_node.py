@@ -91,7 +91,7 @@ describe('database', () => {
 
 
 def of_jest():
-    run, failed = "$N/jest", "products multiplies"
+    run, failed = "$N/jest", "products › multiplies"
     mixed = JEST.passing | JEST.failing | JEST.skipping
     return JEST.standard(run, failed, f"{run} --colors", f"{run} -t nothing-is-so-named", {
         "none-selected": ((0, 0, 2), []), "crashed": ((0, 0, 0), [])}) + [
