@@ -59,7 +59,7 @@ def of_maven():
     made = []
     mvn = "mvn -o -B -s /etc/maven/settings-debian.xml"
     for version, dependency in ((4, JUNIT4), (5, JUNIT5)):
-        toy = Toy("java", f"surefire-junit{version}", "mvn --version", {"pom.xml": POM % dependency} | MAIN, *parts(version))
+        toy = Toy("java", f"surefire-junit{version}", "dpkg-query -W libsurefire-java", {"pom.xml": POM % dependency} | MAIN, *parts(version))
         run, failed = f"{mvn} test", "ProductsTest.multiplies"
         made += toy.standard(run, failed, f"{mvn} -Dstyle.color=always test", f"{run} -Dtest=NothingIsSoNamed")
         mixed = toy.passing | toy.failing | toy.skipping
@@ -75,7 +75,7 @@ def of_maven():
 
 
 def of_gradle():
-    toy = Toy("java", "gradle", "gradle --version", {"build.gradle": GRADLE} | MAIN, *parts(4))
+    toy = Toy("java", "gradle", "dpkg-query -W gradle", {"build.gradle": GRADLE} | MAIN, *parts(4))
     run, failed = "gradle --offline --no-daemon --console=plain test", "com.example.ProductsTest > multiplies"
     # It counts only where a test failed.
     made = toy.standard(run, failed, None, f"{run} --tests 'NothingIsSoNamed'", hidden={

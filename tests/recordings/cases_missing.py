@@ -39,7 +39,7 @@ def of_shells():
         missing("sh-file", "dpkg-query -W dash", "sh -c ./lint", program="./lint"),
         missing("bash-file", "bash --version", "bash -c ./lint", program="./lint"),
         missing("bash-interpreter", "bash --version", "bash -c ./lint", {"lint": "#!/opt/a-missing-linter\n"},
-                "/opt/a-missing-linter"),
+                "./lint"),
         missing("env", "env --version", "env a-missing-linter"),
         missing("env-interpreter", "env --version", "./lint", {"lint": "#!/usr/bin/env a-missing-linter\n"}),
         missing("xargs", "xargs --version", "echo src | xargs a-missing-linter"),
@@ -122,7 +122,7 @@ def of_compiled():
         missing("bundle", "bundle --version", "bundle exec a-missing-linter", {"Gemfile": ""}),
         missing("rake", "rake --version", "rake lint", {"Rakefile": "task :lint do\n  sh 'a-missing-linter --all'\nend\n"}),
         missing("composer", "php --version", "php a-missing-linter.phar", program="a-missing-linter.phar"),
-        missing("mix", "mix --version", "mix a_missing_linter", program="a_missing_linter"),
+        missing("mix", "mix --version | tail -1", "mix a_missing_linter", program="a_missing_linter"),
     ]
 
 

@@ -33,7 +33,7 @@ Rake::TestTask.new(:test) { |t| t.pattern = 'test/*_test.rb' }
 """
 MINITEST = of_classes("ruby", "minitest", "ruby -e 'require \"minitest\"; puts Minitest::VERSION'",
                       "minitest/autorun", "Minitest::Test", "skip")
-TEST_UNIT = of_classes("ruby", "test-unit", "ruby -e 'require \"test/unit\"; puts Test::Unit::VERSION'",
+TEST_UNIT = of_classes("ruby", "test-unit", "dpkg-query -W ruby-test-unit",
                        "test/unit", "Test::Unit::TestCase", "omit")
 MINITEST_ERROR = {"test/error_test.rb": "require 'minitest/autorun'\n\nclass ErrorTest < Minitest::Test\n"
                                         "  def test_reads\n    raise 'no database'\n  end\nend\n"}

@@ -18,6 +18,9 @@ UNITTEST = {"test_units.py": "import unittest\n\n\nclass Units(unittest.TestCase
                              "        self.assertEqual(1, 1)\n"}
 
 
+NX_VERSION = "node -p 'require(\"'$P/npm/node_modules/nx/package.json'\").version'"
+
+
 def package(name, script):
     scripts = f', "scripts": {{"test": "{script}"}}' if script else ""
     return f'{{"name": "{name}", "version": "1.0.0"{scripts}}}\n'
@@ -48,7 +51,7 @@ def of_npm():
             case(f"npm-workspaces-{end}", "npm --version", "npm test --workspaces --if-present", workspaces(red=red), red),
             case(f"lerna-{end}", "$N/lerna --version", "$N/lerna run test --stream --no-bail",
                  workspaces(red=red, extra={"lerna.json": '{"version": "1.0.0"}\n'}), red),
-            case(f"nx-{end}", "npm ls --prefix $P/npm nx", "$N/nx run-many -t test --outputStyle=stream --skipNxCache",
+            case(f"nx-{end}", NX_VERSION, "$N/nx run-many -t test --outputStyle=stream --skipNxCache",
                  workspaces(red=red, extra={"nx.json": "{}\n"}), red),
             case(f"turbo-{end}", "$N/turbo --version", "$N/turbo run test --continue --force --no-color",
                  workspaces(red=red, extra={"turbo.json": '{"tasks": {"test": {"passThroughEnv": ["*"]}}}\n'}), red),
@@ -73,7 +76,7 @@ def of_npm():
              workspaces(extra={"turbo.json": '{"tasks": {"test": {"passThroughEnv": ["*"]}}}\n'})),
         case("turbo-none-selected", "$N/turbo --version", "$N/turbo run test --force --no-color --filter=d",
              workspaces(extra={"turbo.json": '{"tasks": {"test": {"passThroughEnv": ["*"]}}}\n'}), counts=(0, 0, 0)),
-        case("nx-default", "npm ls --prefix $P/npm nx", "$N/nx run-many -t test --skipNxCache",
+        case("nx-default", NX_VERSION, "$N/nx run-many -t test --skipNxCache",
              workspaces(extra={"nx.json": "{}\n"})),
     ]
     return made

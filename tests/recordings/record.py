@@ -147,7 +147,8 @@ def write_index(rows, cases):
 
 def all_cases():
     sys.path.insert(0, str(Path(__file__).parent))
-    modules = ["python", "node", "node_more", "rust_go", "java", "c", "others", "wrappers", "missing", "documented"]
+    modules = ["python", "node", "node_more", "rust_go", "java", "c", "others", "wrappers", "missing", "documented",
+               "documented_more"]
     cases = []
     for name in modules:
         path = Path(__file__).parent / f"cases_{name}.py"

@@ -34,6 +34,8 @@ ROOT = HERE.parents[1]
 BARE_LIMIT_S = 600
 RUN_LIMIT_S = 1200
 START_LIMIT_S = 60
+# Its text, since an agent cannot read files of another folder.
+ORACLE = (HERE / "oracle.py").read_text()
 
 
 def environment(work, bin_dir):
@@ -114,8 +116,8 @@ def bare(package, repository, work, env):
 def verified(package, repository, work, env):
     folder = clone(repository, work / "verified")
     steps, note = plan_of(folder, env)
-    # A plan is right if it has each command that a maintainer would run, in this order.
-    text, position, right = "\n".join(steps), 0, bool(steps)
+    # A plan is right if it has each command that a maintainer would run, in this order; advice is no command.
+    text, position, right = re.sub(r"echo '[^']*'", "", "\n".join(steps)), 0, bool(steps)
     for pattern in package["plan"]:
         match = re.compile(pattern).search(text, position)
         right = right and match is not None
@@ -135,7 +137,7 @@ def seeded(package, repository, work, env):
     packages.commit(folder, "A change")
     oracle = json.dumps({"file": fault["file"], "before": fault["after"], "after": fault["before"]})
     submit = ["awo", "submit", "--json", "--repo", str(folder), "--prompt", "Keep the tests green", "--max-iterations",
-              "2", "--follow", "--", sys.executable, str(work / "oracle.py"), oracle]
+              "2", "--follow", "--", "python3", "-c", ORACLE, oracle]
     code, output, errors, seconds = timed(submit, folder, env, RUN_LIMIT_S)
     identifiers = re.findall(r"\brun_[0-9a-z]+", output + errors)
     found = {"seconds": seconds, "exit": code, "log": (output + errors)[-1500:]}
@@ -154,8 +156,9 @@ def seeded_stages(run_id, folder, fault, env):
     kinds = [event.get("type", "") for event in events]
     branch = subprocess.run(["git", "-C", str(folder), "show", f"awo/{run_id}:{fault['file']}"], capture_output=True,
                             text=True, check=False, env=env)
-    return {"found": "verification.failed" in kinds, "fed_back": "oracle: the prompt has feedback" in logs,
-            "fixed": "verification.passed" in kinds,
+    found = "verification.failed" in kinds
+    return {"found": found, "fed_back": "oracle: the prompt has feedback" in logs,
+            "fixed": found and "verification.passed" in kinds,
             "delivered": branch.returncode == 0 and fault["before"] in branch.stdout}
 
 
@@ -207,7 +210,6 @@ def main():
     work = work.resolve()
     # Agents are another user, and pass through here to their workspaces.
     work.chmod(0o711)
-    shutil.copy(HERE / "oracle.py", work)
     env = environment(work, given.bin_dir)
     results_file = work / "results.json"
     results = json.loads(results_file.read_text()) if results_file.exists() else {}
