@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use awo_domain::agent::answer::{Counter, Dialect};
+use awo_domain::agent::answer::Dialect;
 use awo_domain::control::Provider;
-use awo_domain::usage::PricedUsage;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use http::{Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Limited};
@@ -20,7 +19,9 @@ use super::bedrock::{Invocation, translated};
 use super::outage::Outage;
 use super::refusal::Refusal;
 use super::request::{CountableCall, Route, checked};
+use super::under_way::UnderWay;
 use super::upstream::Outgoing;
+use super::worst_case::Bounds;
 use super::{CallState, now};
 use crate::loopback::PipedBody;
 
@@ -95,7 +96,7 @@ fn admitted(
     Ok(route)
 }
 
-fn at_work(shared: &CallState) -> Result<(), Refusal> {
+pub(super) fn at_work(shared: &CallState) -> Result<(), Refusal> {
     if *shared.attempt.borrow() > 0 {
         return Ok(());
     }
@@ -109,8 +110,7 @@ async fn pass(
     request: Request<Incoming>,
 ) -> Result<Response<Pieces>, Refusal> {
     let over = || Refusal::new(StatusCode::FORBIDDEN, "the agent's time limit is reached");
-    let permit = Arc::clone(&shared.calls).acquire_owned().await;
-    let permit = permit.map_err(|_| over())?;
+    let permit = shared.pace.turn().await?;
     let (head, body) = request.into_parts();
     let body = Limited::new(body, MAX_REQUEST_BYTES).collect().await;
     let body = body.map_err(|_| {
@@ -123,7 +123,7 @@ async fn pass(
     let target = route.target(head.uri.query());
     let (under_way, outgoing) = match route.dialect {
         Some(dialect) => {
-            let begun = begin(&shared, route.provider, dialect, body, &head.headers)?;
+            let begun = begin(&shared, route.provider, dialect, body, &head.headers).await?;
             let (under_way, body) = begun;
             (Some(under_way), body)
         }
@@ -168,8 +168,9 @@ fn free(
     Invocation::count(&called, &body).map(Body::Bedrock)
 }
 
-/// Admits a call that is paid for.
-fn begin(
+/// Admits a call that is paid for. Where the budget does not cover all that it asks for, its limit of output is
+/// lowered.
+async fn begin(
     shared: &Arc<CallState>,
     provider: Provider,
     dialect: Dialect,
@@ -180,17 +181,42 @@ fn begin(
     let CountableCall {
         model,
         streams,
-        body,
+        mut body,
     } = checked(dialect, body).map_err(bad)?;
-    let Some(bedrock) = shared.upstream.bedrock(provider) else {
-        let under_way = UnderWay::begin(shared, dialect, &model, body.len())?;
+    let bounds = Bounds::read(&body).map_err(bad)?;
+    let bedrock = shared.upstream.bedrock(provider);
+    let called = bedrock.map(|bedrock| bedrock.model(&model)).transpose()?;
+    let priced_as = called.as_ref().map_or(&model, |called| &called.priced_as);
+    if called.is_some() {
+        bounded(shared, &bounds, priced_as)?;
+    }
+    let names = (model.as_str(), priced_as.as_str());
+    let case = bounds.worst_case(dialect, names, &body, called.is_some());
+    let under_way = UnderWay::begin(shared, dialect, &case).await?;
+    shared.pace.begin(std::time::Instant::now())?;
+    if under_way.call.output < case.output {
+        let lowered = bounds.lowered(dialect, &body, under_way.call.output);
+        body = lowered.map_err(bad)?;
+    }
+    let Some(called) = called else {
         return Ok((under_way, Body::Keyed(body)));
     };
-    let called = bedrock.model(&model)?;
     let body = translated(&body, &betas(headers)).map_err(bad)?;
-    let under_way = UnderWay::begin(shared, dialect, &called.priced_as, body.len())?;
     let call = Invocation::of(called, streams, body);
     Ok((under_way, Body::Bedrock(call)))
+}
+
+/// On Bedrock the operator pays for what exceeds the worst case, so there has to be one.
+fn bounded(shared: &CallState, bounds: &Bounds, priced_as: &str) -> Result<(), Refusal> {
+    let why = match bounds.unbounded() {
+        Some(field) => format!("{field}: nothing bounds what this call costs"),
+        None if shared.meter().has_price(priced_as, now()) => return Ok(()),
+        None => format!(
+            "the model {priced_as:?} has no price, so nothing bounds what its calls cost: its operator adds one to \
+             AWO_PRICES_FILE"
+        ),
+    };
+    Err(Refusal::new(StatusCode::PAYMENT_REQUIRED, why))
 }
 
 /// The beta features that a call of Messages asks for, of all headers with them.
@@ -198,56 +224,6 @@ fn betas(headers: &HeaderMap) -> String {
     let all = headers.get_all("anthropic-beta").iter();
     let all: Vec<&str> = all.filter_map(|value| value.to_str().ok()).collect();
     all.join(",")
-}
-
-/// A call that is paid for, from its admission to its count. However it ends, it is counted as far
-/// as the provider has reported its usage.
-struct UnderWay {
-    shared: Arc<CallState>,
-    call: PricedUsage,
-    dialect: Dialect,
-    counter: Option<Counter>,
-}
-
-impl UnderWay {
-    fn begin(
-        shared: &Arc<CallState>,
-        dialect: Dialect,
-        model: &str,
-        bytes: usize,
-    ) -> Result<UnderWay, Refusal> {
-        let call = shared.meter().take_on(model, bytes, now());
-        let call = call.map_err(|why| Refusal::new(StatusCode::PAYMENT_REQUIRED, why))?;
-        shared.under_way.send_modify(|calls| *calls += 1);
-        Ok(UnderWay {
-            shared: Arc::clone(shared),
-            call,
-            dialect,
-            counter: None,
-        })
-    }
-
-    fn answered(&mut self, answer: &Answer) {
-        let kind = answer.headers.get(CONTENT_TYPE);
-        let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        self.counter = Some(Counter::new(self.dialect, is_stream));
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        let was_answered = self.counter.is_some();
-        let counts = self.counter.take().and_then(Counter::end);
-        if was_answered && counts.is_none() {
-            tracing::warn!(
-                event = "usage_missing",
-                model = self.call.usage.model,
-                "a model's response did not state its usage"
-            );
-        }
-        self.shared.meter().done(&self.call, counts, now());
-        self.shared.under_way.send_modify(|calls| *calls -= 1);
-    }
 }
 
 struct Call {
