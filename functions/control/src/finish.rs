@@ -3,7 +3,7 @@
 //! have ended, even if its runner does not know them.
 
 use awo_domain::control::{Finish as Report, Outcome, StopRequest};
-use awo_domain::run::{RunEnd, RunError, RunErrorCode};
+use awo_domain::run::{RunEnd, RunError};
 use awo_domain::source::Branch;
 use awo_domain::stop::end_of_kill;
 use awo_domain::usage::{PricedUsage, sum_by_model};
@@ -29,7 +29,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         cost: state
             .rates
             .sized(run.size)
-            .parts(PricedUsage::total(&usage), paid_ms(&finish, run, now)),
+            .parts(PricedUsage::total(&usage), run.compute_ms(now)),
         is_free: is_free(&finish),
         transaction_id: TransactionId::new(now, state.mint.random(now)),
     };
@@ -47,16 +47,6 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         state.endings.notify_parent(&by.org, order, now).await;
     }
     Answer::ok(finished.answer)
-}
-
-/// The compute that a run pays for.
-fn paid_ms(finish: &Report, run: &Run, now: Timestamp) -> i64 {
-    let code = finish.outcome.error_code();
-    if code.is_none_or(RunErrorCode::pays_for_compute) {
-        run.compute_ms(now)
-    } else {
-        0
-    }
 }
 
 /// True for a run that failed before anything of its repository was executed.

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use awo_domain::agent::answer::Dialect;
+use awo_domain::agent::answer::{Counter, Dialect};
+use awo_domain::agent::provider_error::ProviderError;
 use awo_domain::control::Provider;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
@@ -16,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use super::answer::{Answer, Next, NoAnswer};
 use super::bedrock::{Invocation, translated};
-use super::outage::Outage;
+use super::outage::{CallEnd, Outage};
 use super::refusal::Refusal;
 use super::request::{CountableCall, Route, checked};
 use super::under_way::UnderWay;
@@ -27,6 +28,8 @@ use crate::loopback::PipedBody;
 
 /// Largest request, in bytes; no provider takes a larger one.
 const MAX_REQUEST_BYTES: usize = 32 * 1_048_576;
+/// Longest body of an error that is read, in bytes.
+const MAX_ERROR_BYTES: usize = 65_536;
 /// Pieces of an answer that may wait for a slow reader.
 const MAX_WAITING_PIECES: usize = 16;
 /// What of a provider's answer an agent gets to see.
@@ -252,26 +255,27 @@ impl Call {
         let Call {
             shared, provider, ..
         } = self;
+        let is_paid = under_way.is_some();
         let sent = shared.upstream.send(provider, self.outgoing, &self.headers);
         // The agent has disconnected where sending fails; the usage counts nevertheless.
-        let mut answer = match sent.await {
+        let answer = match sent.await {
             Ok(answer) => answer,
             Err(NoAnswer::Outage(why)) => {
                 let what = "could not be reached, or closed the connection";
                 let outage = Outage::of_connection(provider, what);
-                shared.last_call.failed(outage);
+                shared.last_call.ended(CallEnd::Outage(outage), is_paid);
                 let _ = answer_to.send(Err(Refusal::new(StatusCode::BAD_GATEWAY, why)));
                 return;
             }
             Err(NoAnswer::Refused(refusal)) => {
-                shared.last_call.answered();
+                shared.last_call.ended(CallEnd::Failed, is_paid);
                 let _ = answer_to.send(Err(refusal));
                 return;
             }
         };
-        let outage = answer.outage(provider);
         if let Some(refusal) = not_passed_on(answer.status, provider) {
-            shared.last_call.answered();
+            let end = CallEnd::of_answer(provider, answer.status, None, None);
+            shared.last_call.ended(end, is_paid);
             let _ = answer_to.send(Err(refusal));
             return;
         }
@@ -280,28 +284,46 @@ impl Call {
         }
         let (sender, pieces) = mpsc::channel(MAX_WAITING_PIECES);
         let _ = answer_to.send(Ok(begun(&answer, pieces)));
-        let (failed, is_cut) = loop {
-            match answer.next().await {
-                Next::Piece(piece) => {
-                    if let Some(counter) = under_way.as_mut().and_then(|u| u.counter.as_mut()) {
-                        counter.push(&piece);
-                    }
-                    let _ = sender.send(Ok(piece)).await;
-                }
-                Next::End => break (None, false),
-                Next::Failed(what) => break (Some(what), false),
-                Next::Broken(what) => break (Some(what), true),
-            }
-        };
-        let failed = failed.map(|what| Outage::of_connection(provider, &what));
-        match outage.or(failed) {
-            Some(outage) => shared.last_call.failed(outage),
-            None => shared.last_call.answered(),
-        }
+        let (end, is_cut) = passed_on(answer, provider, under_way.as_mut(), &sender).await;
+        shared.last_call.ended(end, is_paid);
         if is_cut {
             let _ = sender.send(Err(BrokenAnswer)).await;
         }
     }
+}
+
+/// Passes an answer on to its end. True beside the end if it was cut.
+async fn passed_on(
+    mut answer: Answer,
+    provider: Provider,
+    mut under_way: Option<&mut UnderWay>,
+    sender: &mpsc::Sender<Piece>,
+) -> (CallEnd, bool) {
+    let outage = answer.outage(provider);
+    let mut error = Vec::new();
+    let (failed, is_cut) = loop {
+        match answer.next().await {
+            Next::Piece(piece) => {
+                if let Some(counter) = under_way.as_mut().and_then(|u| u.counter.as_mut()) {
+                    counter.push(&piece);
+                }
+                if !answer.status.is_success() && error.len() + piece.len() <= MAX_ERROR_BYTES {
+                    error.extend_from_slice(&piece);
+                }
+                let _ = sender.send(Ok(piece)).await;
+            }
+            Next::End => break (None, false),
+            Next::Failed(what) => break (Some(what), false),
+            Next::Broken(what) => break (Some(what), true),
+        }
+    };
+    let failed = failed.map(|what| Outage::of_connection(provider, &what));
+    let whole = serde_json::from_slice(&error).ok();
+    let whole = whole.as_ref().and_then(ProviderError::of);
+    let counter = under_way.and_then(|under_way| under_way.counter.as_ref());
+    let error = whole.as_ref().or(counter.and_then(Counter::error));
+    let end = CallEnd::of_answer(provider, answer.status, error, outage.or(failed));
+    (end, is_cut)
 }
 
 /// What the agent must not see in the provider's own words, which may quote the key; and redirects,

@@ -36,7 +36,7 @@ use pace::Pace;
 use upstream::Upstream;
 
 pub(crate) use bedrock::CredentialIssuer;
-pub(crate) use outage::Outage;
+pub(crate) use outage::{KeyRefusal, Outage};
 pub(crate) use upstream::ModelAccess;
 
 /// How long calls may take that were asked to end.
@@ -125,13 +125,18 @@ impl Proxy {
 
     /// Lets an attempt through that the meter knows of.
     pub(crate) fn open(&self, attempt: u32) {
-        self.shared.last_call.answered();
+        self.shared.last_call.forget();
         self.shared.attempt.send_replace(u64::from(attempt));
     }
 
     /// The outage that the last call of the attempt met, if it met one.
     pub(crate) fn outage(&self) -> Option<Outage> {
         self.shared.last_call.outage()
+    }
+
+    /// The refusal of a key that no later call of the attempt has outlived.
+    pub(crate) fn key_refusal(&self) -> Option<KeyRefusal> {
+        self.shared.last_call.refusal()
     }
 
     /// US dollars that are left for a model; nothing where its price is not known.

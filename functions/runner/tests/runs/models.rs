@@ -154,6 +154,7 @@ fn a_provider_that_refuses_the_key_or_sends_elsewhere_shows_nothing_of_it() {
         let models = ModelDouble::start(manners);
         let scene = scene("call messages '{\"model\":\"m\"}'", &models);
         let ended = scene.run();
+        ended.succeeded();
         assert_eq!(left_behind(&ended, "status"), status);
         let answer = left_behind(&ended, "answer");
         assert!(
@@ -166,6 +167,26 @@ fn a_provider_that_refuses_the_key_or_sends_elsewhere_shows_nothing_of_it() {
 
 /// Twelve calls at once, of an expensive model with long answers.
 const FLOOD: &str = r#"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do curl -sS -o /dev/null -w '%{http_code} ' "$ANTHROPIC_BASE_URL/v1/messages" -H "x-api-key: $ANTHROPIC_API_KEY" -d '{"model":"claude-opus-4-1","max_tokens":64000}' >> codes & done; wait; exit 1"#;
+
+#[test]
+fn a_refused_key_ends_the_run_after_its_attempt_and_not_before() {
+    let models = ModelDouble::start(Manners::RefusesKeys);
+    let agent = "call messages '{\"model\":\"m\"}'; date > x; exit 1";
+    let mut scene = scene(agent, &models);
+    scene.spec.asked_iterations = Some(5);
+    let ended = scene.run();
+    let message = ended.failed(Code::ProviderRefused);
+    assert!(
+        message.contains("anthropic answered 401") && message.contains("--name anthropic"),
+        "{message}"
+    );
+    assert!(!message.contains(CANARY), "{message}");
+    assert_eq!(models.seen().calls.len(), 1);
+    assert!(
+        ended.finish.as_ref().unwrap().executed,
+        "its compute is paid"
+    );
+}
 
 #[test]
 fn many_calls_at_once_cost_no_more_than_the_run_may() {
