@@ -1,6 +1,8 @@
-//! Model usage, and whether the budget covers another call. For calls in flight only an estimate of
-//! the input is known: a call may end above the budget, but none begins above it. Also the
+//! Model usage, and whether the budget covers another call. A call in flight reserves its worst case
+//! (`worst_case`), so that usage stays within the budget whatever the calls under way return. Also the
 //! remaining time: compute is part of the budget, even without model calls.
+
+mod worst_case;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,12 +10,15 @@ use std::time::{Duration, Instant};
 use awo_domain::Timestamp;
 use awo_domain::agent::answer::Counts;
 use awo_domain::ledger::Rates;
-use awo_domain::money::MicroCredits;
+use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::usage::{ModelUsage, PricedUsage, sum_by_model};
 use awo_pricing::Prices;
 
-/// Bytes of a request that make one token, roughly. It is for what is under way alone; what is
-/// counted in the end is the provider's number.
+pub(crate) use worst_case::{CacheWrites, Reservation, Shortage, WorstCase};
+use worst_case::{Sessions, largest};
+
+/// Bytes of a request that make one token, roughly. It is for the limit of tokens and for what is under way
+/// alone; what is counted in the end is the provider's number.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// What a run may use.
@@ -53,8 +58,11 @@ pub(crate) struct Meter {
     now: Vec<PricedUsage>,
     /// The usage that its agent reports; it counts as long as nothing was counted.
     reported_usage: Vec<PricedUsage>,
-    /// What its calls under way will take at least.
-    under_way: Vec<PricedUsage>,
+    /// The worst case of its calls under way.
+    under_way: Vec<Reservation>,
+    /// Number of the next reservation.
+    next: u64,
+    sessions: Sessions,
     /// Why a call was refused, if one was.
     refused: Option<String>,
     /// For how long compute has cost nothing, and since when it does.
@@ -71,6 +79,8 @@ impl Meter {
             now: Vec::new(),
             reported_usage: Vec::new(),
             under_way: Vec::new(),
+            next: 0,
+            sessions: Sessions::default(),
             refused: None,
             free: Duration::ZERO,
             paused: None,
@@ -127,38 +137,81 @@ impl Meter {
         (std::mem::take(&mut self.now), self.refused.take())
     }
 
-    /// Takes a call on; what is returned goes back to [`Self::done`].
+    /// Reserves the worst case of a call; what is returned goes back to [`Self::done`]. Where it does not fit,
+    /// a call gets a smaller limit of its output: if `lowers`, or if no other call is under way that could end.
     ///
     /// # Errors
-    /// A sentence, if the budget does not cover it.
-    pub(crate) fn take_on(
+    /// Why there is nothing to be had for it.
+    pub(crate) fn reserve(
         &mut self,
-        model: &str,
-        bytes: usize,
+        case: &WorstCase,
+        lowers: bool,
         at: Timestamp,
-    ) -> Result<PricedUsage, String> {
-        let call = Counts {
-            input: bytes as u64 / BYTES_PER_TOKEN,
-            ..Counts::default()
+    ) -> Result<Reservation, Shortage> {
+        let tokens = case.bytes as u64 / BYTES_PER_TOKEN;
+        if let Some(why) = self.beyond_tokens(tokens) {
+            return Err(self.refuse(why));
+        }
+        let input = self.sessions.input(case);
+        let reserved = self.reserved();
+        let is_alone = self.under_way.is_empty();
+        let fits = |output: u64, reserved: NanoUsd| {
+            let cost = case.cost(&self.budget.prices, input, output, at);
+            self.covers(reserved, cost, output).then_some(cost)
         };
-        let call = self.priced(model, &call, at);
-        self.under_way.push(call.clone());
-        let Some(why) = self.uncovered() else {
-            return Ok(call);
-        };
-        self.under_way.pop();
+        let mut output = case.output;
+        let mut cost = fits(output, reserved);
+        if cost.is_none() && (is_alone || lowers) {
+            output = largest(case, |output| fits(output, reserved).is_some());
+            cost = fits(output, reserved);
+        }
+        if let Some(cost) = cost {
+            self.next += 1;
+            let reservation = Reservation {
+                number: self.next,
+                model: case.model.clone(),
+                bytes: case.bytes,
+                tokens,
+                output,
+                cost,
+            };
+            self.under_way.push(reservation.clone());
+            return Ok(reservation);
+        }
+        let least = case.least_output.min(case.output);
+        if !is_alone && fits(least, NanoUsd::ZERO).is_some() {
+            return Err(Shortage::Contended);
+        }
+        let least_cost = case.cost(&self.budget.prices, input, least, at);
+        let with_it = self.cost(self.counted(), least_cost.unwrap_or_default());
+        let why = format!(
+            "with this call the run could cost {} credits or more, and it may cost {}: a call reserves its input \
+             and its most output tokens",
+            with_it.to_decimal(),
+            self.budget.max_credits.to_decimal()
+        );
+        Err(self.refuse(why))
+    }
+
+    fn refuse(&mut self, why: String) -> Shortage {
         self.refused = Some(why.clone());
-        Err(why)
+        Shortage::Exceeded(why)
     }
 
     /// A call is over, and has the price of its own size; without counts nothing is known of it, and
     /// nothing is made up.
-    pub(crate) fn done(&mut self, call: &PricedUsage, counts: Option<Counts>, at: Timestamp) {
-        if let Some(at) = self.under_way.iter().position(|one| one == call) {
-            self.under_way.swap_remove(at);
-        }
+    pub(crate) fn done(
+        &mut self,
+        reservation: &Reservation,
+        counts: Option<Counts>,
+        at: Timestamp,
+    ) {
+        self.under_way
+            .retain(|other| other.number != reservation.number);
         if let Some(counts) = counts {
-            let used = self.priced(&call.usage.model, &counts, at);
+            let model = &reservation.model;
+            self.sessions.reported(model, reservation.bytes, &counts);
+            let used = self.priced(model, &counts, at);
             self.now.push(used);
             self.now = sum_by_model(&self.now);
         }
@@ -168,23 +221,34 @@ impl Meter {
         PricedUsage::new(counts.of(model), self.budget.prices.call(model, counts, at))
     }
 
-    /// Why what is used and under way is more than there is, if it is.
-    fn uncovered(&self) -> Option<String> {
-        let used = tokens(self.all());
-        if let Some(most) = self.max_tokens.filter(|most| used >= *most) {
-            return Some(format!(
-                "with this call the run would use {used} tokens or more, and its profile's \
-                 executionLimits.maxTotalTokens is {most}"
-            ));
+    /// Why a call with so many tokens of input is more than the profile grants, if it is.
+    fn beyond_tokens(&self, tokens_of_call: u64) -> Option<String> {
+        let under_way = self.under_way.iter().map(|call| call.tokens);
+        let used = under_way.fold(tokens(self.counted()), u64::saturating_add);
+        let used = used.saturating_add(tokens_of_call);
+        let most = self.max_tokens.filter(|most| used >= *most)?;
+        Some(format!(
+            "with this call the run would use {used} tokens or more, and its profile's \
+             executionLimits.maxTotalTokens is {most}"
+        ))
+    }
+
+    /// True if the credits cover what is counted and reserved and a call of this cost, with the compute that
+    /// passes meanwhile. A model without a price costs nothing.
+    fn covers(&self, reserved: NanoUsd, cost: Option<NanoUsd>, output: u64) -> bool {
+        let mut ms = self.compute_ms();
+        if cost.is_some() {
+            ms = ms.saturating_add(millis(WorstCase::time(output)));
         }
-        let cost = self.cost(self.all());
-        (cost >= self.budget.max_credits).then(|| {
-            format!(
-                "with this call the run would cost {} credits or more, and it may cost {}",
-                cost.to_decimal(),
-                self.budget.max_credits.to_decimal()
-            )
-        })
+        let models = PricedUsage::total_of(self.counted());
+        let models = models.plus(reserved).plus(cost.unwrap_or_default());
+        self.budget.rates.cost(models, ms) < self.budget.max_credits
+    }
+
+    /// The worst case of all calls under way.
+    fn reserved(&self) -> NanoUsd {
+        let costs = self.under_way.iter().filter_map(|call| call.cost);
+        costs.fold(NanoUsd::ZERO, NanoUsd::plus)
     }
 
     /// Why nothing more may be used, if that is so.
@@ -197,17 +261,32 @@ impl Meter {
             ));
         }
         self.time_left().is_zero().then(|| {
+            let reserved = match self.budget.rates.cost(self.reserved(), 0) {
+                MicroCredits::ZERO => String::new(),
+                reserved => format!(
+                    " ({} more are reserved for calls under way)",
+                    reserved.to_decimal()
+                ),
+            };
             format!(
-                "the run has cost {} credits, its compute included, and it may cost {}",
-                self.cost(self.used()).to_decimal(),
+                "the run has cost {} credits{reserved}, its compute included, and it may cost {}",
+                self.cost(self.used(), NanoUsd::ZERO).to_decimal(),
                 self.budget.max_credits.to_decimal()
             )
         })
     }
 
-    /// For how long the credits cover compute, if no model is called any more.
+    /// Why a call of the attempt was refused, if one was. A call is refused before the credits are used up.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        self.refused.clone()
+    }
+
+    /// For how long the credits cover compute, if no model is called any more and the calls under way cost
+    /// their worst case.
     pub(crate) fn time_left(&self) -> Duration {
-        let left = self.budget.max_credits.minus(self.models(self.used()));
+        let models = PricedUsage::total_of(self.used()).plus(self.reserved());
+        let models = self.budget.rates.cost(models, 0);
+        let left = self.budget.max_credits.minus(models);
         let per_minute = self.budget.rates.credits_per_minute.micro();
         let covered = match (left.micro(), per_minute) {
             (..=0, _) => Duration::ZERO,
@@ -230,37 +309,51 @@ impl Meter {
         self.before.iter().chain(now)
     }
 
-    fn all(&self) -> impl Iterator<Item = &PricedUsage> {
-        self.before.iter().chain(&self.now).chain(&self.under_way)
-    }
-
-    fn cost<'a>(&self, used: impl Iterator<Item = &'a PricedUsage>) -> MicroCredits {
-        let models = PricedUsage::total_of(used);
-        let compute_ms = self.compute().as_millis();
-        let compute_ms = i64::try_from(compute_ms).unwrap_or(i64::MAX);
-        self.budget.rates.cost(models, compute_ms)
+    /// What providers have reported.
+    fn counted(&self) -> impl Iterator<Item = &PricedUsage> {
+        self.before.iter().chain(&self.now)
     }
 
     /// A model without a price costs nothing here, as it does in the end.
-    fn models<'a>(&self, used: impl Iterator<Item = &'a PricedUsage>) -> MicroCredits {
-        self.budget.rates.cost(PricedUsage::total_of(used), 0)
+    fn cost<'a>(
+        &self,
+        used: impl Iterator<Item = &'a PricedUsage>,
+        reserved: NanoUsd,
+    ) -> MicroCredits {
+        let models = PricedUsage::total_of(used).plus(reserved);
+        self.budget.rates.cost(models, self.compute_ms())
     }
 
-    /// US dollars that are left for a model; nothing where its price is not known.
-    pub(crate) fn usd_left(&self, model: &str, at: Timestamp) -> Option<f64> {
+    fn compute_ms(&self) -> i64 {
+        millis(self.compute())
+    }
+
+    /// True if the model's calls have a price.
+    pub(crate) fn has_price(&self, model: &str, at: Timestamp) -> bool {
         let token = Counts {
             output: 1_000,
             ..Counts::default()
         };
-        self.budget.prices.call(model, &token, at)?;
+        self.budget.prices.call(model, &token, at).is_some()
+    }
+
+    /// US dollars that are left for a model; nothing where its price is not known.
+    pub(crate) fn usd_left(&self, model: &str, at: Timestamp) -> Option<f64> {
+        if !self.has_price(model, at) {
+            return None;
+        }
         let left = self
             .budget
             .max_credits
-            .minus(self.cost(self.all()))
+            .minus(self.cost(self.counted(), self.reserved()))
             .to_decimal();
         let per_usd = self.budget.rates.credits_per_usd.to_decimal();
         (per_usd > 0.0).then(|| left.max(0.0) / per_usd)
     }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn tokens<'a>(used: impl Iterator<Item = &'a PricedUsage>) -> u64 {

@@ -269,6 +269,8 @@ mod tests {
         let mut reported: Vec<&str> = reported.map(|of| of["Name"].as_str().unwrap()).collect();
         // With RunTask comes what is for this task alone.
         reported.push("AWO_NONCE");
+        // ECS adds one of its own.
+        reported.push(TASK);
         reported.sort_unstable();
 
         let read = std::cell::RefCell::new(std::collections::BTreeSet::new());

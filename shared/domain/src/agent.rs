@@ -2,6 +2,7 @@
 //! answers of the models that agents call.
 
 pub mod answer;
+pub mod provider_error;
 mod shape;
 
 use serde::{Deserialize, Serialize};

@@ -21,6 +21,10 @@ enum Way {
     Answers,
     /// With this status and, if it is not empty, this `Retry-After`.
     Fails(u16, &'static str),
+    /// With this status and a body that names this kind of error.
+    Refuses(u16, &'static str),
+    /// Begins to answer, and reports this kind of error within the stream.
+    Stops(&'static str),
     /// Hangs up before a word.
     HangsUp,
     /// Hangs up in the middle of its answer.
@@ -88,6 +92,15 @@ async fn answer(mut stream: TcpStream, way: Way) -> std::io::Result<()> {
     };
     let text = match way {
         Way::Answers => whole("200 OK", "", body),
+        Way::Refuses(status, kind) => {
+            let error = format!(r#"{{"error":{{"message":"x","type":"{kind}","code":"{kind}"}}}}"#);
+            whole(&format!("{status} x"), "retry-after: 1000\r\n", &error)
+        }
+        Way::Stops(kind) => {
+            let body = format!("data: {{\"error\":{{\"type\":\"{kind}\",\"message\":\"x\"}}}}\n\n");
+            let whole = whole("200 OK", "", &body);
+            whole.replacen("application/json", "text/event-stream", 1)
+        }
         Way::Fails(status, "") => whole(&format!("{status} x"), "", "{}"),
         Way::Fails(status, after) => {
             let more = format!("retry-after: {after}\r\n");
@@ -202,11 +215,11 @@ async fn whatever_way_a_provider_fails_its_outage_uses_up_no_iteration_and_no_co
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_provider_that_stays_away_ends_the_run_which_pays_for_calls_and_compute() {
+async fn a_provider_that_stays_away_ends_the_run_and_the_wait_alone_is_free() {
     let ways = &[Way::Answers, Way::Fails(503, "3600")];
     let provider = Provider::start(ways).await;
     let service = service(&provider).await;
-    let script = format!("{CALL}{CALL}");
+    let script = format!("{CALL}sleep 2\n{CALL}");
     let began = Instant::now();
     let repository = repository();
     let order = submitted(&service, &repository, &script).await;
@@ -227,15 +240,54 @@ async fn a_provider_that_stays_away_ends_the_run_which_pays_for_calls_and_comput
         message.contains("openai answered 503") && message.contains("3600 s"),
         "{message}"
     );
-    // 100 000 input and 1 000 output tokens of gpt-4o: 0.26 US dollars.
+    // 100 000 input and 1 000 output tokens of gpt-4o: 0.26 US dollars; and the time of the attempt.
     let (model, compute) = breakdown(&service).await;
-    assert!((model - 26.0).abs() < 1e-9, "{model}");
-    assert!(
-        compute > 0.0,
-        "the attempt is paid, and only waiting is free"
-    );
-    let credits = run["cost"]["credits"].as_f64().unwrap();
-    assert!((credits - 26.0 - compute).abs() < 1e-6, "{run:#}");
+    assert_eq!(model, 26.0);
+    assert!((2.0 / 60.0..0.5).contains(&compute), "{compute}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_without_quota_ends_the_run_at_once_and_its_compute_is_paid() {
+    for (status, kind) in [
+        (429, "insufficient_quota"),
+        (429, "billing_not_active"),
+        (403, "x"),
+    ] {
+        let provider = Provider::start(Box::leak(Box::new([Way::Refuses(status, kind)]))).await;
+        let service = service(&provider).await;
+        let repository = repository();
+        let order = submitted(&service, &repository, &format!("sleep 2\n{CALL}")).await;
+        let run = service.client.finished_run(&order).await;
+        let error = &run["error"];
+        assert_eq!(
+            (&error["code"], &error["category"], &error["retryable"]),
+            (
+                &json!("PROVIDER_REFUSED"),
+                &json!("provider"),
+                &json!(false)
+            ),
+            "{run:#}"
+        );
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("--name openai"), "{message}");
+        let waits = events(&service, &run, "provider.waiting").await.len();
+        assert_eq!((provider.calls(), waits), (1, 0));
+        let (model, compute) = breakdown(&service).await;
+        assert!(model == 0.0 && compute >= 2.0 / 60.0, "{model} {compute}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_error_of_the_provider_within_a_stream_is_an_outage() {
+    let ways = &[Way::Stops("server_error"), Way::Answers];
+    let provider = Provider::start(ways).await;
+    let service = service(&provider).await;
+    let repository = repository();
+    let script = format!("{CALL}grep -q server_error answer && exit 1\necho done > done");
+    let order = submitted(&service, &repository, &script).await;
+    let run = service.client.finished_run(&order).await;
+    assert_eq!(run["status"], "succeeded", "{run:#}");
+    assert_eq!(events(&service, &run, "provider.waiting").await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

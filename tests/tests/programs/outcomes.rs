@@ -31,7 +31,7 @@ async fn a_key_that_is_refused_fails_a_run_quickly_with_that_reason() {
     let scene = Scene::start(Manners::RefusesKeys, "true").await;
     let began = Instant::now();
     for run in each(&scene, &json!({})).await {
-        let message = failed(&run, "AGENT_FAILED");
+        let message = failed(&run, "PROVIDER_REFUSED");
         assert!(
             message.contains("did not accept the organization's key"),
             "{message}"

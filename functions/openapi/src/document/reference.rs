@@ -52,6 +52,10 @@ const RUN_CODES: [(&str, &str); 14] = [
         "The provider of the agent's models was unavailable for too long.",
     ),
     (
+        "PROVIDER_REFUSED",
+        "The provider of the agent's models refused the key, or its account has no quota or credit.",
+    ),
+    (
         "CHILDREN_FAILED",
         "A child did not succeed, or the results of the children could not be merged.",
     ),

@@ -34,7 +34,8 @@ pub(super) async fn keep_to(
             seen = stamp;
             record(meter, result);
         }
-        if let Some(why) = meter.lock().used_up() {
+        let meter = meter.lock();
+        if let Some(why) = meter.used_up().or_else(|| meter.refusal()) {
             break why;
         }
     };

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use awo_domain::agent::answer::{Counter, Dialect};
+use awo_domain::agent::provider_error::ProviderError;
 use awo_domain::control::Provider;
-use awo_domain::usage::PricedUsage;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use http::{Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Limited};
@@ -17,15 +17,19 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use super::answer::{Answer, Next, NoAnswer};
 use super::bedrock::{Invocation, translated};
-use super::outage::Outage;
+use super::outage::{CallEnd, Outage};
 use super::refusal::Refusal;
 use super::request::{CountableCall, Route, checked};
+use super::under_way::UnderWay;
 use super::upstream::Outgoing;
+use super::worst_case::Bounds;
 use super::{CallState, now};
 use crate::loopback::PipedBody;
 
 /// Largest request, in bytes; no provider takes a larger one.
 const MAX_REQUEST_BYTES: usize = 32 * 1_048_576;
+/// Longest body of an error that is read, in bytes.
+const MAX_ERROR_BYTES: usize = 65_536;
 /// Pieces of an answer that may wait for a slow reader.
 const MAX_WAITING_PIECES: usize = 16;
 /// What of a provider's answer an agent gets to see.
@@ -95,7 +99,7 @@ fn admitted(
     Ok(route)
 }
 
-fn at_work(shared: &CallState) -> Result<(), Refusal> {
+pub(super) fn at_work(shared: &CallState) -> Result<(), Refusal> {
     if *shared.attempt.borrow() > 0 {
         return Ok(());
     }
@@ -109,8 +113,7 @@ async fn pass(
     request: Request<Incoming>,
 ) -> Result<Response<Pieces>, Refusal> {
     let over = || Refusal::new(StatusCode::FORBIDDEN, "the agent's time limit is reached");
-    let permit = Arc::clone(&shared.calls).acquire_owned().await;
-    let permit = permit.map_err(|_| over())?;
+    let permit = shared.pace.turn().await?;
     let (head, body) = request.into_parts();
     let body = Limited::new(body, MAX_REQUEST_BYTES).collect().await;
     let body = body.map_err(|_| {
@@ -123,7 +126,7 @@ async fn pass(
     let target = route.target(head.uri.query());
     let (under_way, outgoing) = match route.dialect {
         Some(dialect) => {
-            let begun = begin(&shared, route.provider, dialect, body, &head.headers)?;
+            let begun = begin(&shared, route.provider, dialect, body, &head.headers).await?;
             let (under_way, body) = begun;
             (Some(under_way), body)
         }
@@ -168,8 +171,9 @@ fn free(
     Invocation::count(&called, &body).map(Body::Bedrock)
 }
 
-/// Admits a call that is paid for.
-fn begin(
+/// Admits a call that is paid for. Where the budget does not cover all that it asks for, its limit of output is
+/// lowered.
+async fn begin(
     shared: &Arc<CallState>,
     provider: Provider,
     dialect: Dialect,
@@ -180,17 +184,42 @@ fn begin(
     let CountableCall {
         model,
         streams,
-        body,
+        mut body,
     } = checked(dialect, body).map_err(bad)?;
-    let Some(bedrock) = shared.upstream.bedrock(provider) else {
-        let under_way = UnderWay::begin(shared, dialect, &model, body.len())?;
+    let bounds = Bounds::read(&body).map_err(bad)?;
+    let bedrock = shared.upstream.bedrock(provider);
+    let called = bedrock.map(|bedrock| bedrock.model(&model)).transpose()?;
+    let priced_as = called.as_ref().map_or(&model, |called| &called.priced_as);
+    if called.is_some() {
+        bounded(shared, &bounds, priced_as)?;
+    }
+    let names = (model.as_str(), priced_as.as_str());
+    let case = bounds.worst_case(dialect, names, &body, called.is_some());
+    let under_way = UnderWay::begin(shared, dialect, &case).await?;
+    shared.pace.begin(std::time::Instant::now())?;
+    if under_way.call.output < case.output {
+        let lowered = bounds.lowered(dialect, &body, under_way.call.output);
+        body = lowered.map_err(bad)?;
+    }
+    let Some(called) = called else {
         return Ok((under_way, Body::Keyed(body)));
     };
-    let called = bedrock.model(&model)?;
     let body = translated(&body, &betas(headers)).map_err(bad)?;
-    let under_way = UnderWay::begin(shared, dialect, &called.priced_as, body.len())?;
     let call = Invocation::of(called, streams, body);
     Ok((under_way, Body::Bedrock(call)))
+}
+
+/// On Bedrock the operator pays for what exceeds the worst case, so there has to be one.
+fn bounded(shared: &CallState, bounds: &Bounds, priced_as: &str) -> Result<(), Refusal> {
+    let why = match bounds.unbounded() {
+        Some(field) => format!("{field}: nothing bounds what this call costs"),
+        None if shared.meter().has_price(priced_as, now()) => return Ok(()),
+        None => format!(
+            "the model {priced_as:?} has no price, so nothing bounds what its calls cost: its operator adds one to \
+             AWO_PRICES_FILE"
+        ),
+    };
+    Err(Refusal::new(StatusCode::PAYMENT_REQUIRED, why))
 }
 
 /// The beta features that a call of Messages asks for, of all headers with them.
@@ -198,56 +227,6 @@ fn betas(headers: &HeaderMap) -> String {
     let all = headers.get_all("anthropic-beta").iter();
     let all: Vec<&str> = all.filter_map(|value| value.to_str().ok()).collect();
     all.join(",")
-}
-
-/// A call that is paid for, from its admission to its count. However it ends, it is counted as far
-/// as the provider has reported its usage.
-struct UnderWay {
-    shared: Arc<CallState>,
-    call: PricedUsage,
-    dialect: Dialect,
-    counter: Option<Counter>,
-}
-
-impl UnderWay {
-    fn begin(
-        shared: &Arc<CallState>,
-        dialect: Dialect,
-        model: &str,
-        bytes: usize,
-    ) -> Result<UnderWay, Refusal> {
-        let call = shared.meter().take_on(model, bytes, now());
-        let call = call.map_err(|why| Refusal::new(StatusCode::PAYMENT_REQUIRED, why))?;
-        shared.under_way.send_modify(|calls| *calls += 1);
-        Ok(UnderWay {
-            shared: Arc::clone(shared),
-            call,
-            dialect,
-            counter: None,
-        })
-    }
-
-    fn answered(&mut self, answer: &Answer) {
-        let kind = answer.headers.get(CONTENT_TYPE);
-        let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        self.counter = Some(Counter::new(self.dialect, is_stream));
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        let was_answered = self.counter.is_some();
-        let counts = self.counter.take().and_then(Counter::end);
-        if was_answered && counts.is_none() {
-            tracing::warn!(
-                event = "usage_missing",
-                model = self.call.usage.model,
-                "a model's response did not state its usage"
-            );
-        }
-        self.shared.meter().done(&self.call, counts, now());
-        self.shared.under_way.send_modify(|calls| *calls -= 1);
-    }
 }
 
 struct Call {
@@ -276,26 +255,27 @@ impl Call {
         let Call {
             shared, provider, ..
         } = self;
+        let is_paid = under_way.is_some();
         let sent = shared.upstream.send(provider, self.outgoing, &self.headers);
         // The agent has disconnected where sending fails; the usage counts nevertheless.
-        let mut answer = match sent.await {
+        let answer = match sent.await {
             Ok(answer) => answer,
             Err(NoAnswer::Outage(why)) => {
                 let what = "could not be reached, or closed the connection";
                 let outage = Outage::of_connection(provider, what);
-                shared.last_call.failed(outage);
+                shared.last_call.ended(CallEnd::Outage(outage), is_paid);
                 let _ = answer_to.send(Err(Refusal::new(StatusCode::BAD_GATEWAY, why)));
                 return;
             }
             Err(NoAnswer::Refused(refusal)) => {
-                shared.last_call.answered();
+                shared.last_call.ended(CallEnd::Failed, is_paid);
                 let _ = answer_to.send(Err(refusal));
                 return;
             }
         };
-        let outage = answer.outage(provider);
         if let Some(refusal) = not_passed_on(answer.status, provider) {
-            shared.last_call.answered();
+            let end = CallEnd::of_answer(provider, answer.status, None, None);
+            shared.last_call.ended(end, is_paid);
             let _ = answer_to.send(Err(refusal));
             return;
         }
@@ -304,28 +284,46 @@ impl Call {
         }
         let (sender, pieces) = mpsc::channel(MAX_WAITING_PIECES);
         let _ = answer_to.send(Ok(begun(&answer, pieces)));
-        let (failed, is_cut) = loop {
-            match answer.next().await {
-                Next::Piece(piece) => {
-                    if let Some(counter) = under_way.as_mut().and_then(|u| u.counter.as_mut()) {
-                        counter.push(&piece);
-                    }
-                    let _ = sender.send(Ok(piece)).await;
-                }
-                Next::End => break (None, false),
-                Next::Failed(what) => break (Some(what), false),
-                Next::Broken(what) => break (Some(what), true),
-            }
-        };
-        let failed = failed.map(|what| Outage::of_connection(provider, &what));
-        match outage.or(failed) {
-            Some(outage) => shared.last_call.failed(outage),
-            None => shared.last_call.answered(),
-        }
+        let (end, is_cut) = passed_on(answer, provider, under_way.as_mut(), &sender).await;
+        shared.last_call.ended(end, is_paid);
         if is_cut {
             let _ = sender.send(Err(BrokenAnswer)).await;
         }
     }
+}
+
+/// Passes an answer on to its end. True beside the end if it was cut.
+async fn passed_on(
+    mut answer: Answer,
+    provider: Provider,
+    mut under_way: Option<&mut UnderWay>,
+    sender: &mpsc::Sender<Piece>,
+) -> (CallEnd, bool) {
+    let outage = answer.outage(provider);
+    let mut error = Vec::new();
+    let (failed, is_cut) = loop {
+        match answer.next().await {
+            Next::Piece(piece) => {
+                if let Some(counter) = under_way.as_mut().and_then(|u| u.counter.as_mut()) {
+                    counter.push(&piece);
+                }
+                if !answer.status.is_success() && error.len() + piece.len() <= MAX_ERROR_BYTES {
+                    error.extend_from_slice(&piece);
+                }
+                let _ = sender.send(Ok(piece)).await;
+            }
+            Next::End => break (None, false),
+            Next::Failed(what) => break (Some(what), false),
+            Next::Broken(what) => break (Some(what), true),
+        }
+    };
+    let failed = failed.map(|what| Outage::of_connection(provider, &what));
+    let whole = serde_json::from_slice(&error).ok();
+    let whole = whole.as_ref().and_then(ProviderError::of);
+    let counter = under_way.and_then(|under_way| under_way.counter.as_ref());
+    let error = whole.as_ref().or(counter.and_then(Counter::error));
+    let end = CallEnd::of_answer(provider, answer.status, error, outage.or(failed));
+    (end, is_cut)
 }
 
 /// What the agent must not see in the provider's own words, which may quote the key; and redirects,

@@ -4,6 +4,7 @@
 
 use awo_domain::agent::answer::Dialect;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// Service tiers that may be asked for. The answer names the one that is billed.
@@ -66,6 +67,9 @@ pub(super) struct Extras {
     /// Chat completions': `audio` has prices of its own.
     #[serde(default)]
     modalities: Option<Vec<String>>,
+    /// Chat completions': what is predicted and not used is billed as output beyond the limit.
+    #[serde(default)]
+    prediction: Option<IgnoredAny>,
     /// Responses': a prompt that is stored at the provider may bring tools that are not visible here.
     #[serde(default)]
     prompt: Option<Value>,
@@ -105,6 +109,9 @@ impl Extras {
         let mut modalities = self.modalities.iter().flatten();
         if let Some(other) = modalities.find(|modality| *modality != "text") {
             return Err(refusal("modalities", other));
+        }
+        if self.prediction.is_some() {
+            return Err("prediction is not passed on: nothing bounds what it costs".into());
         }
         if self.prompt.is_some() {
             return Err("a stored prompt is not passed on: send input instead of prompt".into());
@@ -190,6 +197,11 @@ mod tests {
             (Responses, r#"{"prompt":{"id":"pmpt_1"}}"#, "prompt"),
             (Chat, r#"{"web_search_options":{}}"#, "web_search_options"),
             (Chat, r#"{"modalities":["text","audio"]}"#, "audio"),
+            (
+                Chat,
+                r#"{"prediction":{"type":"content","content":"x"}}"#,
+                "prediction",
+            ),
             (Chat, r#"{"tools":[{"type":"web_search"}]}"#, "web_search"),
         ] {
             let why = check(dialect, body).unwrap_err();

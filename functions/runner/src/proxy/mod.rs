@@ -5,22 +5,26 @@
 //! - neither a key of the organization's nor a credential reaches an agent or a log, not even in a
 //!   provider's message;
 //! - all billed usage is counted by the provider's own figures, even if the agent disconnects;
-//! - no call begins beyond the budget, and none while no agent is running.
+//! - no call begins whose worst case the budget does not cover, and none while no agent is running.
 
 mod answer;
 mod bedrock;
 mod call;
 mod extras;
+mod members;
 mod outage;
+mod pace;
 mod refusal;
 mod request;
+mod under_way;
 mod upstream;
+mod worst_case;
 
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use awo_domain::control::Provider;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
@@ -28,14 +32,13 @@ use crate::loopback;
 use crate::meter::{Meter, SharedMeter, now};
 
 use outage::LastCall;
+use pace::Pace;
 use upstream::Upstream;
 
 pub(crate) use bedrock::CredentialIssuer;
-pub(crate) use outage::Outage;
+pub(crate) use outage::{KeyRefusal, Outage};
 pub(crate) use upstream::ModelAccess;
 
-/// Most calls at once; others wait.
-const MAX_CALLS: usize = 8;
 /// How long calls may take that were asked to end.
 const CUT_LIMIT: Duration = Duration::from_secs(1);
 
@@ -64,7 +67,7 @@ struct CallState {
     key: String,
     upstream: Upstream,
     meter: SharedMeter,
-    calls: Arc<Semaphore>,
+    pace: Pace,
     /// The number of the attempt that may call; 0 if none may.
     attempt: watch::Sender<u64>,
     /// Changes when the calls that there are must end.
@@ -100,7 +103,7 @@ impl Proxy {
             key,
             upstream,
             meter,
-            calls: Arc::new(Semaphore::new(MAX_CALLS)),
+            pace: Pace::default(),
             attempt: watch::Sender::new(0),
             cut: watch::Sender::new(0),
             under_way: watch::Sender::new(0),
@@ -122,13 +125,18 @@ impl Proxy {
 
     /// Lets an attempt through that the meter knows of.
     pub(crate) fn open(&self, attempt: u32) {
-        self.shared.last_call.answered();
+        self.shared.last_call.forget();
         self.shared.attempt.send_replace(u64::from(attempt));
     }
 
     /// The outage that the last call of the attempt met, if it met one.
     pub(crate) fn outage(&self) -> Option<Outage> {
         self.shared.last_call.outage()
+    }
+
+    /// The refusal of a key that no later call of the attempt has outlived.
+    pub(crate) fn key_refusal(&self) -> Option<KeyRefusal> {
+        self.shared.last_call.refusal()
     }
 
     /// US dollars that are left for a model; nothing where its price is not known.

@@ -1,9 +1,11 @@
 //! Failures of a provider that no client causes: 429, 5xx, and connections that could not be made
-//! or broke off. The last call of an attempt decides whether one ended it.
+//! or broke off. The last call of an attempt decides whether one ended it. A key that is refused, or whose account
+//! has nothing left, is no outage: waiting does not help.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use awo_domain::agent::provider_error::{Fault, ProviderError};
 use awo_domain::control::Provider;
 use http::StatusCode;
 use http::header::{HeaderMap, RETRY_AFTER};
@@ -58,33 +60,117 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     })
 }
 
-/// The last call of an attempt.
+/// A call that a provider refused for its key or its key's account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyRefusal {
+    pub(crate) provider: Provider,
+    /// What it did, as a predicate: "answered 429 (insufficient_quota)".
+    pub(crate) what: String,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CallEnd {
+    /// As a whole, by what was asked for.
+    Succeeded,
+    /// By a fault of the call, or of nobody known.
+    Failed,
+    Refused(KeyRefusal),
+    Outage(Outage),
+}
+
+impl CallEnd {
+    /// The end of a call that was answered: by its status, the error in its words, and by how its answer ended.
+    pub(super) fn of_answer(
+        provider: Provider,
+        status: StatusCode,
+        error: Option<&ProviderError>,
+        outage: Option<Outage>,
+    ) -> CallEnd {
+        let refused = |what: String| CallEnd::Refused(KeyRefusal { provider, what });
+        let code = status.as_u16();
+        match error {
+            Some(error) if error.fault == Fault::Key && !status.is_server_error() => {
+                return refused(format!("answered {code} ({})", error.kind));
+            }
+            _ if REFUSALS.contains(&status) => return refused(format!("answered {code}")),
+            _ => {}
+        }
+        match (outage, error) {
+            (Some(outage), _) => CallEnd::Outage(outage),
+            (None, Some(error)) if status.is_success() && error.fault == Fault::Provider => {
+                let what = format!("broke off its answer ({})", error.kind);
+                CallEnd::Outage(Outage::of_connection(provider, &what))
+            }
+            (None, None) if status.is_success() => CallEnd::Succeeded,
+            (None, _) => CallEnd::Failed,
+        }
+    }
+}
+
+/// Statuses of a key that is not accepted, or not for this.
+const REFUSALS: [StatusCode; 3] = [
+    StatusCode::UNAUTHORIZED,
+    StatusCode::PAYMENT_REQUIRED,
+    StatusCode::FORBIDDEN,
+];
+
+/// What the calls of an attempt came to.
 #[derive(Debug, Default)]
-pub(super) struct LastCall(Mutex<Option<Outage>>);
+pub(super) struct LastCall(Mutex<Ends>);
+
+#[derive(Debug, Default)]
+struct Ends {
+    /// The outage that the last call met.
+    outage: Option<Outage>,
+    /// The last refusal of the key, if no call has succeeded since.
+    refusal: Option<KeyRefusal>,
+}
 
 impl LastCall {
-    fn lock(&self) -> MutexGuard<'_, Option<Outage>> {
+    fn lock(&self) -> MutexGuard<'_, Ends> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call was answered to its end, whatever the answer was.
-    pub(super) fn answered(&self) {
-        *self.lock() = None;
+    /// Another attempt begins.
+    pub(super) fn forget(&self) {
+        *self.lock() = Ends::default();
     }
 
-    /// A call was not.
-    pub(super) fn failed(&self, outage: Outage) {
-        tracing::warn!(
-            event = "provider_outage",
-            provider = outage.provider.as_str(),
-            what = outage.what,
-            "an outage"
-        );
-        *self.lock() = Some(outage);
+    /// A call has ended. What costs nothing is refused and answered for reasons of its own.
+    pub(super) fn ended(&self, end: CallEnd, is_paid: bool) {
+        let mut ends = self.lock();
+        ends.outage = None;
+        match end {
+            CallEnd::Succeeded if is_paid => ends.refusal = None,
+            CallEnd::Refused(refusal) if is_paid => {
+                tracing::warn!(
+                    event = "provider_refused",
+                    provider = refusal.provider.as_str(),
+                    what = refusal.what,
+                    "a key was refused"
+                );
+                ends.refusal = Some(refusal);
+            }
+            CallEnd::Outage(outage) => {
+                tracing::warn!(
+                    event = "provider_outage",
+                    provider = outage.provider.as_str(),
+                    what = outage.what,
+                    "an outage"
+                );
+                ends.outage = Some(outage);
+            }
+            CallEnd::Succeeded | CallEnd::Failed | CallEnd::Refused(_) => {}
+        }
     }
 
     pub(super) fn outage(&self) -> Option<Outage> {
-        self.lock().clone()
+        self.lock().outage.clone()
+    }
+
+    pub(super) fn refusal(&self) -> Option<KeyRefusal> {
+        self.lock().refusal.clone()
     }
 }
 
@@ -133,5 +219,62 @@ mod tests {
         for status in [200, 301, 400, 401, 402, 403, 404, 413] {
             assert!(!is_outage(status), "{status}");
         }
+    }
+
+    fn end(status: u16, kind: &str, fault: Fault) -> CallEnd {
+        let status = StatusCode::from_u16(status).unwrap();
+        let outage = Outage::of_answer(Provider::Openai, status, &HeaderMap::new());
+        let kind = kind.to_owned();
+        let error = (!kind.is_empty()).then_some(ProviderError { kind, fault });
+        CallEnd::of_answer(Provider::Openai, status, error.as_ref(), outage)
+    }
+
+    #[test]
+    fn an_account_without_quota_is_refused_and_a_busy_provider_is_an_outage() {
+        let other = Fault::Other;
+        for (status, kind, fault) in [
+            (401, "", other),
+            (402, "", other),
+            (403, "", other),
+            (429, "insufficient_quota", Fault::Key),
+            (429, "billing_not_active", Fault::Key),
+            (400, "credit_balance_too_low", Fault::Key),
+            (200, "insufficient_quota", Fault::Key),
+        ] {
+            let end = end(status, kind, fault);
+            assert!(
+                matches!(end, CallEnd::Refused(_)),
+                "{status} {kind} {end:?}"
+            );
+        }
+        for (status, kind, fault) in [
+            (429, "", other),
+            (429, "rate_limit_exceeded", Fault::Provider),
+            (503, "insufficient_quota", Fault::Key),
+            (200, "overloaded_error", Fault::Provider),
+        ] {
+            let end = end(status, kind, fault);
+            assert!(matches!(end, CallEnd::Outage(_)), "{status} {kind} {end:?}");
+        }
+        assert_eq!(end(200, "", other), CallEnd::Succeeded);
+        assert_eq!(end(400, "invalid_request_error", other), CallEnd::Failed);
+        assert_eq!(end(200, "invalid_request_error", other), CallEnd::Failed);
+    }
+
+    #[test]
+    fn a_refusal_stands_until_a_call_that_costs_something_succeeds() {
+        let calls = LastCall::default();
+        calls.ended(end(403, "", Fault::Other), false);
+        assert_eq!(calls.refusal(), None, "it cost nothing");
+        calls.ended(end(429, "insufficient_quota", Fault::Key), true);
+        for later in [end(200, "", Fault::Other), end(400, "", Fault::Other)] {
+            calls.ended(later, false);
+        }
+        calls.ended(end(503, "", Fault::Other), true);
+        let refusal = calls.refusal().unwrap();
+        assert_eq!(refusal.what, "answered 429 (insufficient_quota)");
+        assert!(calls.outage().is_some());
+        calls.ended(end(200, "", Fault::Other), true);
+        assert_eq!((calls.refusal(), calls.outage()), (None, None));
     }
 }

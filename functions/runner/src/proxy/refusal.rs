@@ -2,7 +2,7 @@
 
 use awo_domain::control::Provider;
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde::Serialize;
@@ -14,6 +14,8 @@ use super::call::Pieces;
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
     pub(super) message: String,
+    /// Seconds after which the call may be made again.
+    retry_after: Option<u16>,
 }
 
 impl Refusal {
@@ -21,6 +23,15 @@ impl Refusal {
         Refusal {
             status,
             message: message.into(),
+            retry_after: None,
+        }
+    }
+
+    /// A refusal of now: the same call may be made again so many seconds later.
+    pub(super) fn for_now(seconds: u16, message: impl Into<String>) -> Refusal {
+        Refusal {
+            retry_after: Some(seconds),
+            ..Refusal::new(StatusCode::TOO_MANY_REQUESTS, message)
         }
     }
 
@@ -34,6 +45,9 @@ impl Refusal {
         *answer.status_mut() = self.status;
         let json = HeaderValue::from_static("application/json");
         answer.headers_mut().insert(CONTENT_TYPE, json);
+        if let Some(seconds) = self.retry_after {
+            answer.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
         answer
     }
 }

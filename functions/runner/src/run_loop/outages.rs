@@ -1,16 +1,17 @@
 //! An attempt that an outage of its provider ended is no iteration: the run waits, without being
-//! charged for it, and the agent goes on with its session.
+//! charged for the wait, and the agent goes on with its session. A key that was refused ends the run: waiting
+//! does not help.
 
 use std::time::Duration;
 
-use awo_domain::control::{PROVIDER_WAIT_MS, RunnerEvent};
+use awo_domain::control::{PROVIDER_WAIT_MS, Provider, RunnerEvent};
 use awo_domain::run::RunErrorCode;
 use tokio::time::{Instant, sleep};
 
 use super::{Abort, Tally, Work, fail, millis};
 use crate::agent::{Attempt, Program};
 use crate::backoff::Backoff;
-use crate::proxy::{Outage, Proxy};
+use crate::proxy::{KeyRefusal, Outage};
 use crate::stop::StopOutcome;
 
 /// The first wait without a provider's own; each is twice as long as the one before.
@@ -62,11 +63,17 @@ impl Work<'_> {
     ) -> Result<Attempt, Abort> {
         loop {
             let attempt = self.attempt(tally, program).await?;
-            let outage = self.proxy.and_then(Proxy::outage);
-            let is_ended_by_it = attempt.failure.is_some()
+            let has_failed = attempt.failure.is_some()
                 && attempt.stopped.is_none()
                 && attempt.over_budget.is_none();
-            let Some(outage) = outage.filter(|_| is_ended_by_it) else {
+            let Some(proxy) = self.proxy.filter(|_| has_failed) else {
+                return Ok(attempt);
+            };
+            if let Some(refusal) = proxy.key_refusal() {
+                self.account(tally, attempt).await;
+                return Err(refused(&refusal));
+            }
+            let Some(outage) = proxy.outage() else {
                 return Ok(attempt);
             };
             self.account(tally, attempt).await;
@@ -97,7 +104,7 @@ impl Work<'_> {
             });
             let message = format!(
                 "{provider} {}{wanted}; a run waits {minutes} minutes for its providers in all, and \
-                 is not charged for the waiting",
+                 is not charged for the wait",
                 outage.what
             );
             return Err(fail(RunErrorCode::ProviderUnavailable, &message));
@@ -132,6 +139,23 @@ impl Work<'_> {
             .await;
         Ok(())
     }
+}
+
+fn refused(refusal: &KeyRefusal) -> Abort {
+    let provider = refusal.provider.as_str();
+    let whose = match refusal.provider {
+        Provider::Bedrock => {
+            "the deployment's role may not call this model: its operator checks BedrockRegion, \
+             BedrockInferenceProfiles and the access to the model"
+                .to_owned()
+        }
+        Provider::Anthropic | Provider::Openai => format!(
+            "it did not accept the organization's key, or the key's account has no quota or credit: its operator sets \
+             another with `awo admin set-secret --name {provider}`, or restores the account's"
+        ),
+    };
+    let message = format!("{provider} {}: {whose}", refusal.what);
+    fail(RunErrorCode::ProviderRefused, &message)
 }
 
 #[cfg(test)]

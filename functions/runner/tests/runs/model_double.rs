@@ -41,6 +41,8 @@ pub struct ModelLog {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Manners {
     Good,
+    /// Its answers are as long as they may be.
+    AnswersInFull,
     /// It does not accept keys, and quotes them.
     RefusesKeys,
     /// It sends callers elsewhere.
@@ -132,11 +134,12 @@ impl Api {
         path: &'static str,
         headers: HeaderMap,
         body: &[u8],
-        whole: Value,
+        mut whole: Value,
         events: &[Value],
     ) -> Response<Body> {
         let body: Value = serde_json::from_slice(body).unwrap();
         let streams = body["stream"] == true;
+        let limit = body["max_tokens"].clone();
         if let Manners::Waits(come, _) = &self.manners {
             std::fs::write(come, "").unwrap();
         }
@@ -147,6 +150,10 @@ impl Api {
             body,
         });
         let (status, kind, pieces) = match (&self.manners, streams) {
+            (Manners::AnswersInFull, _) => {
+                whole["usage"]["output_tokens"] = limit;
+                (200, "application/json", vec![whole.to_string()])
+            }
             (Manners::RefusesKeys, _) => {
                 (401, "application/json", vec![format!("{quoted} is bad")])
             }

@@ -154,6 +154,7 @@ fn a_provider_that_refuses_the_key_or_sends_elsewhere_shows_nothing_of_it() {
         let models = ModelDouble::start(manners);
         let scene = scene("call messages '{\"model\":\"m\"}'", &models);
         let ended = scene.run();
+        ended.succeeded();
         assert_eq!(left_behind(&ended, "status"), status);
         let answer = left_behind(&ended, "answer");
         assert!(
@@ -162,6 +163,68 @@ fn a_provider_that_refuses_the_key_or_sends_elsewhere_shows_nothing_of_it() {
         );
         assert_eq!(used(&ended), []);
     }
+}
+
+/// Twelve calls at once, of an expensive model with long answers.
+const FLOOD: &str = r#"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do curl -sS -o /dev/null -w '%{http_code} ' "$ANTHROPIC_BASE_URL/v1/messages" -H "x-api-key: $ANTHROPIC_API_KEY" -d '{"model":"claude-opus-4-1","max_tokens":64000}' >> codes & done; wait; exit 1"#;
+
+#[test]
+fn a_refused_key_ends_the_run_after_its_attempt_and_not_before() {
+    let models = ModelDouble::start(Manners::RefusesKeys);
+    let agent = "call messages '{\"model\":\"m\"}'; date > x; exit 1";
+    let mut scene = scene(agent, &models);
+    scene.spec.asked_iterations = Some(5);
+    let ended = scene.run();
+    let message = ended.failed(Code::ProviderRefused);
+    assert!(
+        message.contains("anthropic answered 401") && message.contains("--name anthropic"),
+        "{message}"
+    );
+    assert!(!message.contains(CANARY), "{message}");
+    assert_eq!(models.seen().calls.len(), 1);
+    assert!(
+        ended.finish.as_ref().unwrap().executed,
+        "its compute is paid"
+    );
+}
+
+#[test]
+fn many_calls_at_once_cost_no_more_than_the_run_may() {
+    let models = ModelDouble::start(Manners::AnswersInFull);
+    for (max_credits, answered) in [(1.0, 0), (100.0, 1)] {
+        let mut scene = scene(FLOOD, &models);
+        scene.spec.tariff.credits_per_minute = 0.0;
+        scene.spec.max_credits = max_credits;
+        let ended = scene.run();
+        let nano: i64 = ended
+            .finish
+            .as_ref()
+            .unwrap()
+            .usage
+            .iter()
+            .filter_map(|used| used.cost_usd_nano)
+            .sum();
+        #[expect(clippy::cast_precision_loss, reason = "a few dollars")]
+        let credits = nano as f64 / 1e7;
+        // The double reports more input than the few bytes of these requests can be.
+        assert!(credits <= max_credits * 1.05, "{credits} of {max_credits}");
+        let codes = left_behind(&ended, "codes");
+        assert_eq!(codes.matches("200").count(), answered, "{codes}");
+        let refused = codes.matches("402").count();
+        assert_eq!(
+            refused + answered,
+            codes.split_whitespace().count(),
+            "{codes}"
+        );
+        assert!(refused > 0, "{codes}");
+    }
+    // The limit of what was answered was lowered to what the credits cover.
+    let calls = models.seen().calls.clone();
+    let limits: Vec<u64> = calls
+        .iter()
+        .filter_map(|call| call.body["max_tokens"].as_u64())
+        .collect();
+    assert!(matches!(limits[..], [1_024..64_000]), "{limits:?}");
 }
 
 #[test]
@@ -175,13 +238,14 @@ fn a_call_that_the_budget_does_not_cover_is_refused_and_ends_the_run() {
     by_credits.spec.max_credits = 25.0;
     let mut by_tokens = scene(agent, &models);
     by_tokens.spec.profile.execution_limits.max_total_tokens = Some(3_000);
-    for (mut scene, word) in [(by_credits, "25"), (by_tokens, "maxTotalTokens")] {
+    for (mut scene, word, calls) in [(by_credits, "25", 2), (by_tokens, "maxTotalTokens", 3)] {
         scene.spec.asked_iterations = Some(9);
         let ended = scene.run();
         let message = ended.failed(Code::BudgetExceeded);
         assert!(message.contains(word), "{message}");
         assert_eq!(left_behind(&ended, "status"), "402");
-        assert_eq!(used(&ended), [("m", 3_000, 1_800, 150)]);
+        let counted = ("m", 1_000 * calls, 600 * calls, 50 * calls);
+        assert_eq!(used(&ended), [counted]);
         assert_eq!(ended.finish.as_ref().unwrap().iterations, 1);
     }
 }

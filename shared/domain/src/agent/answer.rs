@@ -6,6 +6,7 @@
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
+use crate::agent::provider_error::ProviderError;
 use crate::usage::{MAX_TOKENS, ModelUsage};
 
 /// Longest answer, and longest event of one, that is read for its usage, in bytes: the last event
@@ -100,6 +101,7 @@ pub struct Counter {
     /// True while what is held is longer than it may be.
     too_long: bool,
     counts: Option<Counts>,
+    error: Option<ProviderError>,
 }
 
 impl Counter {
@@ -112,6 +114,7 @@ impl Counter {
             held: Vec::new(),
             too_long: false,
             counts: None,
+            error: None,
         }
     }
 
@@ -142,6 +145,12 @@ impl Counter {
         self.counts
     }
 
+    /// The error that a stream has reported within it.
+    #[must_use]
+    pub fn error(&self) -> Option<&ProviderError> {
+        self.error.as_ref()
+    }
+
     fn hold(&mut self, bytes: &[u8]) {
         self.too_long |= self.held.len() + bytes.len() > MAX_COUNTED_BYTES;
         if self.too_long {
@@ -164,6 +173,11 @@ impl Counter {
     }
 
     fn take(&mut self, event: &Value) {
+        if self.is_stream
+            && let Some(error) = ProviderError::of(event)
+        {
+            self.error = Some(error);
+        }
         let with_usage = |answer: &&Value| answer.get("usage").is_some_and(Value::is_object);
         let within = |name: &str| event.get(name).filter(with_usage);
         let whole = Some(event).filter(with_usage);

@@ -31,9 +31,10 @@ pub enum RunErrorCode {
     /// The runner ended by itself without a last report, or stopped reporting while its task was
     /// running.
     RunnerFailed,
-    /// The provider of the agent's models did not answer for as long as a run waits for it. The
-    /// waiting is free.
+    /// The provider of the agent's models did not answer for as long as a run waits for it. The wait costs nothing.
     ProviderUnavailable,
+    /// The provider of the agent's models did not accept the key, or its account has nothing left.
+    ProviderRefused,
     /// A child did not succeed, or what the children did could not be brought together.
     ChildrenFailed,
     /// Nothing of its result was verified, and its profile wants that.
@@ -96,7 +97,9 @@ impl RunErrorCode {
             | RunErrorCode::ChildrenFailed => ErrorCategory::Agent,
             RunErrorCode::DeliveryFailed => ErrorCategory::Delivery,
             RunErrorCode::ComputeLost | RunErrorCode::RunnerFailed => ErrorCategory::Platform,
-            RunErrorCode::ProviderUnavailable => ErrorCategory::Provider,
+            RunErrorCode::ProviderUnavailable | RunErrorCode::ProviderRefused => {
+                ErrorCategory::Provider
+            }
             RunErrorCode::Killed => ErrorCategory::Client,
         }
     }
@@ -151,6 +154,10 @@ impl RunErrorCode {
             RunErrorCode::ProviderUnavailable => {
                 "Start the work order again when the provider's status page reports no outage, or choose a \
                  model of another provider."
+            }
+            RunErrorCode::ProviderRefused => {
+                "Set another key of the provider that the message names, or restore quota and payment of \
+                 its account, then start the work order again."
             }
             RunErrorCode::ChildrenFailed => {
                 "Read the error of the child that the message names, fix its cause, then start the parent again."
@@ -244,7 +251,7 @@ mod tests {
             assert!(!code.is_free_of_charge() || is_platforms, "{code:?}");
             let is_own = is_platforms || category == ErrorCategory::Client;
             assert_eq!(!code.may_be_reported_by_a_runner(), is_own, "{code:?}");
-            let is_transient = is_platforms || category == ErrorCategory::Provider;
+            let is_transient = is_platforms || code == RunErrorCode::ProviderUnavailable;
             assert_eq!(retryable, is_transient, "{code:?}");
         }
     }

@@ -1,11 +1,7 @@
 //! The body of a call of Messages as Bedrock takes it: word for word, but that its model and its
 //! way of answering are part of the path, and that headers are members.
 
-use std::fmt;
-
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
+use crate::proxy::members::Members;
 
 /// The version of Messages that Bedrock speaks.
 const VERSION: &str = "bedrock-2023-05-31";
@@ -27,31 +23,6 @@ const KNOWN_BETAS: [&str; 10] = [
     "tool-examples-2025-10-29",
     "tool-search-tool-2025-10-19",
 ];
-
-/// The members of an object, in their order, as they are written.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Members<'a>, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Vec<(String, &'de RawValue)>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(members)
-            }
-        }
-        from.deserialize_map(Reader).map(Members)
-    }
-}
 
 /// The body for Bedrock; `betas` is the value of the header `anthropic-beta`.
 ///

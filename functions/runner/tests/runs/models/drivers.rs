@@ -94,12 +94,10 @@ fn codex(models: &ModelDouble) -> Scene {
 fn a_driver_whose_key_is_refused_fails_with_that_reason() {
     let models = ModelDouble::start(Manners::RefusesKeys);
     let ended = codex(&models).run();
-    let message = ended.failed(Code::AgentFailed);
-    let why = "openai did not accept the organization's key";
-    assert!(
-        message.contains("401") && message.contains(why),
-        "{message}"
-    );
+    let message = ended.failed(Code::ProviderRefused);
+    let why = "openai answered 401: it did not accept the organization's key";
+    assert!(message.contains(why), "{message}");
+    assert!(ended.agent_reason().contains("401"));
 }
 
 #[test]
