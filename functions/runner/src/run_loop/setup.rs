@@ -43,6 +43,7 @@ impl Work<'_> {
             tmp: &tmp,
         };
         self.services_answer(environment, FIRST_PATIENCE).await?;
+        let differing = self.repository.differing_now().await.map_err(not_set_up)?;
         tally.executed |= !environment.setup.is_empty();
         let key = self.cache_key(environment).await?;
         let before = SecretPhase::Agent;
@@ -56,10 +57,11 @@ impl Work<'_> {
             };
             cache.keep(key, &environment.caches, places).await;
         }
-        self.repository
-            .ignore_untracked()
-            .await
-            .map_err(not_set_up)?;
+        let noted = async {
+            self.repository.note_setup(&differing).await?;
+            self.repository.ignore_untracked().await
+        };
+        noted.await.map_err(not_set_up)?;
         let ready = RunnerEvent::EnvironmentReady {
             name: environment.name.clone(),
             restored,
@@ -144,7 +146,7 @@ impl Work<'_> {
     }
 }
 
-fn not_set_up(why: GitError) -> Abort {
+pub(super) fn not_set_up(why: GitError) -> Abort {
     match why {
         GitError::Stopped => Abort::Stopped(StopOutcome::default()),
         why => {
