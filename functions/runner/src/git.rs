@@ -34,6 +34,9 @@ const KEEP_STDERR_BYTES: usize = 8_192;
 /// this one.
 const CREDENTIAL_USER: &str = "x-access-token";
 
+/// The end of the name of a setting that has a credential.
+const CREDENTIAL_KEY: &str = ".extraHeader";
+
 /// Settings that hold in every call, above all configuration files.
 const CONFIG: [(&str, &str); 22] = [
     ("core.hooksPath", "/dev/null"),
@@ -75,6 +78,12 @@ pub(crate) enum GitError {
     TooLarge(u64),
 }
 
+impl From<std::io::Error> for GitError {
+    fn from(why: std::io::Error) -> GitError {
+        GitError::Failed(why.to_string())
+    }
+}
+
 /// A folder that a call fills, and the limits of that beyond which another way is taken.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watched<'a> {
@@ -94,6 +103,8 @@ pub(crate) struct Call<'a> {
     pub(crate) input: Option<Vec<u8>>,
     /// Whether it talks to a remote, and so gets the credentials.
     pub(crate) remote: bool,
+    /// Whether it gets none all the same.
+    pub(crate) anonymous: bool,
     /// Of what it writes only so many bytes matter; the rest is counted.
     pub(crate) head: Option<u64>,
     pub(crate) limit: Option<Duration>,
@@ -147,7 +158,7 @@ impl Git {
         for credential in credentials {
             let pair = STANDARD.encode(format!("{CREDENTIAL_USER}:{}", credential.token));
             of_remotes.push((
-                format!("http.https://{}/.extraHeader", credential.host),
+                format!("http.https://{}/{CREDENTIAL_KEY}", credential.host),
                 format!("Authorization: Basic {pair}"),
             ));
             secrets.extend([credential.token.clone(), pair]);
@@ -279,10 +290,14 @@ impl Git {
         } else {
             &[]
         };
+        let of_remotes = of_remotes
+            .iter()
+            .filter(|(key, _)| !call.anonymous || !key.ends_with(CREDENTIAL_KEY))
+            .map(|(key, value)| (&**key, &**value));
         let settings = CONFIG
             .iter()
             .map(|(key, value)| (*key, *value))
-            .chain(of_remotes.iter().map(|(key, value)| (&**key, &**value)));
+            .chain(of_remotes);
         let mut count = 0_usize;
         for (key, value) in settings {
             command

@@ -4,23 +4,31 @@
 //! files, and runs *in* it, with *its* configuration, to get its state. So every `.git` below the
 //! top is set aside while the runner's git reads the workspace, and restored for the agent's next
 //! iteration. FIFOs and other special files are removed: git cannot store them, and would block on
-//! one named `.gitignore`.
+//! one named `.gitignore`. Litter is found on the same way.
 //!
 //! No process of the agent's may be alive meanwhile.
 
+use std::collections::BTreeSet;
 use std::fs::{self, FileType};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+
+use crate::litter;
 
 /// Most `.git`s that are put aside.
 const MAX_PUT_ASIDE: usize = 10_000;
 /// Most files and folders that a workspace may have.
 const MAX_ENTRIES: usize = 5_000_000;
 
-/// What was put aside: from where, to where.
+/// What was put aside, and what else was seen.
 #[derive(Debug, Default)]
-pub(crate) struct PutAside(Vec<(PathBuf, PathBuf)>);
+pub(crate) struct PutAside {
+    /// From where, to where.
+    moved: Vec<(PathBuf, PathBuf)>,
+    /// Caches and the like, relative to the workspace; nothing below another one.
+    litter: BTreeSet<PathBuf>,
+}
 
 impl PutAside {
     /// Puts aside what is in the way below `workspace`, into the folder `aside`.
@@ -35,11 +43,31 @@ impl PutAside {
         }
     }
 
+    /// Where the `.git` of a folder of the workspace is now, if it was put aside.
+    pub(crate) fn moved_from(&self, git: &Path) -> Option<&Path> {
+        let moved = self.moved.iter().find(|(from, _)| from == git);
+        moved.map(|(_, to)| to.as_path())
+    }
+
+    /// Litter in the workspace: folders and files.
+    pub(crate) fn litter(&self) -> Vec<PathBuf> {
+        let inner = |path: &&PathBuf| {
+            let mut above = path.ancestors().skip(1);
+            above.any(|dir| self.litter.contains(dir))
+        };
+        self.litter
+            .iter()
+            .filter(|path| !inner(path))
+            .cloned()
+            .collect()
+    }
+
     fn sweep(&mut self, workspace: &Path, aside: &Path) -> io::Result<()> {
-        let mut folders = vec![workspace.to_owned()];
+        let mut folders = vec![PathBuf::new()];
         let mut entries = 0;
         while let Some(folder) = folders.pop() {
-            let listing = match fs::read_dir(&folder) {
+            let standing = workspace.join(&folder);
+            let listing = match fs::read_dir(&standing) {
                 Ok(listing) => listing,
                 // Git will name the folder that it cannot read.
                 Err(why) if why.kind() == io::ErrorKind::PermissionDenied => continue,
@@ -51,15 +79,22 @@ impl PutAside {
                 if entries > MAX_ENTRIES {
                     return Err(too_many("files", MAX_ENTRIES));
                 }
-                let kind = entry.file_type()?;
-                if entry.file_name() == ".git" {
-                    if folder != workspace {
+                let (kind, name) = (entry.file_type()?, entry.file_name());
+                if name == ".git" {
+                    if !folder.as_os_str().is_empty() {
                         self.put(entry.path(), aside)?;
                     }
                 } else if kind.is_dir() {
-                    folders.push(entry.path());
+                    if litter::is_folder(&standing, &name) {
+                        self.litter.insert(folder.join(&name));
+                    }
+                    folders.push(folder.join(name));
                 } else if is_special(kind) {
                     fs::remove_file(entry.path())?;
+                } else if litter::is_file(&name) {
+                    self.litter.insert(folder.join(name));
+                } else if litter::marks_folder(&name) && !folder.as_os_str().is_empty() {
+                    self.litter.insert(folder.clone());
                 }
             }
         }
@@ -67,18 +102,18 @@ impl PutAside {
     }
 
     fn put(&mut self, from: PathBuf, aside: &Path) -> io::Result<()> {
-        if self.0.len() >= MAX_PUT_ASIDE {
+        if self.moved.len() >= MAX_PUT_ASIDE {
             return Err(too_many("nested repositories", MAX_PUT_ASIDE));
         }
-        let to = aside.join(self.0.len().to_string());
+        let to = aside.join(self.moved.len().to_string());
         fs::rename(&from, &to)?;
-        self.0.push((from, to));
+        self.moved.push((from, to));
         Ok(())
     }
 
     /// Puts everything back.
     pub(crate) fn restore(self) -> io::Result<()> {
-        for (from, to) in self.0 {
+        for (from, to) in self.moved {
             fs::rename(to, from)?;
         }
         Ok(())

@@ -76,6 +76,10 @@ impl Layout {
     pub(crate) fn repo(&self) -> PathBuf {
         self.run_dir.join("repo.git")
     }
+    /// The runner's repositories of submodules; commands may read them for the same reason.
+    pub(crate) fn modules(&self) -> PathBuf {
+        self.run_dir.join("modules")
+    }
     /// The objects of the runner's repository; commands may read them, since checkouts share them.
     pub(crate) fn objects(&self) -> PathBuf {
         self.repo().join("objects")

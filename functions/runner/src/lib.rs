@@ -28,6 +28,7 @@ mod inspection;
 mod iteration_log;
 mod layout;
 mod limits;
+mod litter;
 mod live_output;
 mod loopback;
 mod manual;

@@ -11,17 +11,25 @@
 mod branches;
 mod checkout;
 mod cloning;
+mod diffs;
 mod heads;
 mod ignoring;
+mod left_out;
+mod lfs;
 mod merging;
+mod populating;
 mod restoring;
+mod submodule_changes;
+mod submodule_urls;
+mod submodules;
+mod untouched;
 
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use awo_domain::source::GitSource;
@@ -32,11 +40,17 @@ use crate::layout::Layout;
 
 pub(crate) use checkout::FreshClone;
 pub(crate) use heads::Head;
+pub(crate) use left_out::LeftOut;
 pub(crate) use merging::{Conflict, Merge};
+pub(crate) use populating::Objects;
+pub(crate) use submodules::MissingSubmodule;
 
-/// Longest time for a diff that people read.
-const DIFF_LIMIT: Duration = Duration::from_secs(30);
-
+/// Reports of a commit that would hold what the last one holds.
+const NOTHING: [&str; 3] = [
+    "nothing to commit",
+    "nothing added to commit",
+    "no changes added to commit",
+];
 /// Where a run starts from.
 #[derive(Debug, Clone)]
 pub(crate) struct Base {
@@ -46,6 +60,8 @@ pub(crate) struct Base {
     pub(crate) depth: Option<u32>,
     /// The commit that a `verify` order is about, beside the base that judges it.
     pub(crate) head: Option<Head>,
+    /// Submodules that could not be fetched.
+    pub(crate) missing_submodules: Vec<MissingSubmodule>,
 }
 
 /// A commit of an iteration.
@@ -53,6 +69,16 @@ pub(crate) struct Base {
 pub(crate) struct Commit {
     pub(crate) hash: String,
     pub(crate) files_changed: u64,
+}
+
+/// What became of a workspace's content.
+#[derive(Debug)]
+pub(crate) struct CommitOutcome {
+    /// Absent if the workspace holds what the last commit holds.
+    pub(crate) commit: Option<Commit>,
+    pub(crate) left_out: LeftOut,
+    /// Submodules at commits that their remotes do not have.
+    pub(crate) unpublished: Vec<MissingSubmodule>,
 }
 
 /// A file that differs between two commits.
@@ -75,10 +101,17 @@ pub(crate) struct Repository {
     dir: PathBuf,
     workspace: PathBuf,
     aside: PathBuf,
+    modules: PathBuf,
     /// Largest history that is cloned whole, in bytes.
     most_history: u64,
     /// The lines of `packed-refs` for the tags of the base and its ancestors.
     tags: OnceLock<Vec<u8>>,
+    /// The submodules of the base, and those that the agent added.
+    submodules: Mutex<submodules::Submodules>,
+    /// Ignored files of the workspace that are not the agent's.
+    present: Mutex<left_out::Ignored>,
+    /// Tracked files that differ from the commit, and that the agent has not touched.
+    untouched: Mutex<untouched::Differing>,
 }
 
 impl Repository {
@@ -88,8 +121,12 @@ impl Repository {
             dir: layout.repo(),
             workspace: layout.workspace(),
             aside: layout.aside(),
+            modules: layout.modules(),
             most_history: cloning::MOST_HISTORY_BYTES,
             tags: OnceLock::new(),
+            submodules: Mutex::default(),
+            present: Mutex::default(),
+            untouched: Mutex::default(),
         }
     }
 
@@ -105,12 +142,12 @@ impl Repository {
         self.check_out(commit, &self.workspace, None).await
     }
 
-    /// Commits what is in the workspace; nothing if that is what the last commit holds.
-    pub(crate) async fn commit(&self, message: &str) -> Result<Option<Commit>, GitError> {
+    /// Commits what is in the workspace, if that is not what the last commit holds.
+    pub(crate) async fn commit(&self, message: &str) -> Result<CommitOutcome, GitError> {
         self.check_workspace()?;
         let (workspace, aside) = (self.workspace.clone(), self.aside.clone());
         let put = blocking(move || PutAside::from_workspace(&workspace, &aside)).await?;
-        let result = self.commit_visible(message).await;
+        let result = self.commit_visible(message, &put).await;
         blocking(move || put.restore()).await?;
         result
     }
@@ -124,11 +161,28 @@ impl Repository {
         }
     }
 
-    async fn commit_visible(&self, message: &str) -> Result<Option<Commit>, GitError> {
+    async fn commit_visible(
+        &self,
+        message: &str,
+        put: &PutAside,
+    ) -> Result<CommitOutcome, GitError> {
         // A call that was killed leaves its lock; no other process is at work here.
         let _ = fs::remove_file(self.dir.join("index.lock"));
+        let litter = self.exclude_litter(put.litter()).await?;
+        self.hide_untouched().await?;
         let add = self.in_workspace(Call::new(["add", "--all"]));
         self.git.call(add).await?;
+        let unpublished = self.stage_submodules(put).await?;
+        let commit = self.commit_all(message).await?;
+        let ignored = self.newly_ignored().await?;
+        Ok(CommitOutcome {
+            commit,
+            left_out: LeftOut { ignored, litter },
+            unpublished,
+        })
+    }
+
+    async fn commit_all(&self, message: &str) -> Result<Option<Commit>, GitError> {
         let args = ["commit", "--no-verify", "--cleanup=verbatim", "--file=-"];
         let mut commit = self.in_workspace(Call::new(args));
         commit.input = Some(message.as_bytes().to_vec());
@@ -140,7 +194,7 @@ impl Repository {
                 None => Err(GitError::Failed(format!("git commit printed: {reported}"))),
             };
         }
-        if reported.contains("nothing to commit") || reported.contains("nothing added to commit") {
+        if NOTHING.iter().any(|nothing| reported.contains(nothing)) {
             return Ok(None);
         }
         Err(GitError::Failed(format!("{reported}{}", answer.stderr)))
@@ -150,35 +204,6 @@ impl Repository {
     pub(crate) async fn list(&self, commit: &str) -> Result<Vec<u8>, GitError> {
         let list = Call::new(["ls-tree", "-r", "-z", "--full-tree", commit]);
         self.git.call(self.here(list)).await
-    }
-
-    /// What differs between two commits.
-    pub(crate) async fn changes(&self, from: &str, to: &str) -> Result<Vec<Change>, GitError> {
-        let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-status"];
-        let call = Call::new(args.into_iter().chain([from, to]));
-        let bytes = self.git.call(self.here(call)).await?;
-        Ok(read_changes(&bytes))
-    }
-
-    /// The unified diff of two commits: its first bytes, at most `most`, and how many there are.
-    /// No program of the repository's choice takes part, whatever its attributes.
-    pub(crate) async fn diff(
-        &self,
-        from: &str,
-        to: &str,
-        most: u64,
-    ) -> Result<(Vec<u8>, u64), GitError> {
-        let args = ["diff-tree", "-r", "-p", "--no-renames", "--no-color"];
-        let plain = ["--no-ext-diff", "--no-textconv", "--full-index"];
-        let mut call = self.here(Call::new(args.into_iter().chain(plain).chain([from, to])));
-        call.head = Some(most);
-        call.limit = Some(DIFF_LIMIT);
-        let answer = self.git.answer(call).await?;
-        if answer.success {
-            Ok((answer.stdout, answer.written))
-        } else {
-            Err(GitError::Failed(answer.stderr))
-        }
     }
 
     /// Fills the empty folder `dir` with a commit. Without an index of its own it is the
@@ -317,23 +342,6 @@ fn read_commit(reported: &str) -> Option<Commit> {
     })
 }
 
-fn read_changes(bytes: &[u8]) -> Vec<Change> {
-    let mut fields = bytes.split(|b| *b == 0);
-    let mut changes = Vec::new();
-    while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
-        let kind = match status {
-            b"A" => ChangeKind::Added,
-            b"D" => ChangeKind::Deleted,
-            _ => ChangeKind::Modified,
-        };
-        changes.push(Change {
-            path: PathBuf::from(OsString::from_vec(path.to_vec())),
-            kind,
-        });
-    }
-    changes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -346,16 +354,5 @@ mod tests {
         let commit = read_commit(&reported).unwrap();
         assert_eq!((commit.hash.as_str(), commit.files_changed), (hash, 12));
         assert!(read_commit("[detached HEAD abc] x").is_none());
-    }
-
-    #[test]
-    fn changes_are_read_with_any_name() {
-        let changes = read_changes(b"A\0a b\0D\0c\nd\0T\0e\0");
-        let kinds: Vec<_> = changes.iter().map(|change| change.kind).collect();
-        assert_eq!(
-            kinds,
-            [ChangeKind::Added, ChangeKind::Deleted, ChangeKind::Modified]
-        );
-        assert_eq!(changes[1].path, Path::new("c\nd"));
     }
 }

@@ -10,6 +10,9 @@ use std::path::Path;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use nix::libc::{self, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK};
 
+/// Size of a piece of a file that is read piece by piece.
+const PIECE_BYTES: usize = 65_536;
+
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
@@ -40,6 +43,26 @@ pub(crate) fn read_within(
 ) -> Result<Vec<u8>, Unreadable> {
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK;
     read_file(open_within(root, relative.as_ref(), flags)?, limit)
+}
+
+/// Reads the plain file `relative` below `root`, which is no link, piece by piece.
+pub(crate) fn read_pieces_within(
+    root: &Path,
+    relative: &Path,
+    mut visit: impl FnMut(&[u8]),
+) -> Result<(), Unreadable> {
+    let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW;
+    let mut file = open_within(root, relative, flags)?;
+    if !file.metadata().map_err(Unreadable::Io)?.is_file() {
+        return Err(Unreadable::NotAFile);
+    }
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        match file.read(&mut piece).map_err(Unreadable::Io)? {
+            0 => return Ok(()),
+            count => visit(&piece[..count]),
+        }
+    }
 }
 
 /// What `relative` below `root` is; a link at its end is what it is, too.

@@ -15,7 +15,7 @@ use crate::git::GitError;
 use crate::inspection::{Inspector, MEMORY_MB};
 use crate::layout::Layout;
 use crate::plan::FrozenPlan;
-use crate::repository::{Base, Repository};
+use crate::repository::{Base, Objects, Repository};
 use crate::resumed;
 
 /// Longest time that a clone may take.
@@ -99,13 +99,37 @@ pub(crate) async fn prepare(
             &resumption.commit
         }
     };
-    let of_agent = layout.clone();
-    let equipped = tokio::task::spawn_blocking(move || equip(&of_agent)).await;
-    equipped
-        .unwrap_or_else(|_| Err(io::Error::other("a thread was lost")))
-        .and_then(|()| repository.detach(newest))
-        .map_err(|why| NoWorkspace::Failed(format!("the workspace could not be created: {why}")))?;
+    let missing = repository.fetch_submodules(&spec.source, &base.commit, limit);
+    let missing_submodules = missing.await.map_err(not_created)?;
+    in_background(layout, equip).await.map_err(not_created)?;
+    let workspace = layout.workspace();
+    let populated = repository.populate(newest, &workspace, Objects::Copied);
+    populated.await.map_err(not_created)?;
+    let give = |layout: &Layout| layout.give_tree(&layout.workspace());
+    in_background(layout, give).await.map_err(not_created)?;
+    repository.detach(newest).map_err(not_created)?;
+    repository.note_checkout().await.map_err(not_created)?;
+    let base = Base {
+        missing_submodules,
+        ..base
+    };
     Ok((base, frozen))
+}
+
+fn not_created(why: impl Into<GitError>) -> NoWorkspace {
+    match why.into() {
+        GitError::Stopped => NoWorkspace::Stopped,
+        why => NoWorkspace::Failed(format!("the workspace could not be created: {why}")),
+    }
+}
+
+async fn in_background(
+    layout: &Layout,
+    work: impl FnOnce(&Layout) -> io::Result<()> + Send + 'static,
+) -> io::Result<()> {
+    let layout = layout.clone();
+    let done = tokio::task::spawn_blocking(move || work(&layout)).await;
+    done.unwrap_or_else(|_| Err(io::Error::other("a thread was lost")))
 }
 
 /// Gives the agent a `.git` of its own. It is a copy and not a link: what the agent does to its
@@ -116,8 +140,7 @@ fn equip(layout: &Layout) -> io::Result<()> {
     let config = git.join("config");
     let mut text = fs::read_to_string(&config)?;
     text.push_str(AGENT_CONFIG);
-    fs::write(&config, text)?;
-    layout.give_tree(&layout.workspace())
+    fs::write(&config, text)
 }
 
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {

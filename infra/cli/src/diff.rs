@@ -1,5 +1,7 @@
 //! `awo diff`: a run's diff, coloured on a terminal and otherwise unchanged.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -19,6 +21,9 @@ struct Diff {
     #[serde(default)]
     iteration: Option<u32>,
     diff: String,
+    /// The exact bytes, where they are no text.
+    #[serde(default)]
+    base64: Option<String>,
     bytes: u64,
     truncated: bool,
     #[serde(default)]
@@ -45,22 +50,55 @@ pub async fn run(
         output.remark(&format!("{run} has no commit yet"));
         return Ok(());
     }
-    // Into a file or a program it goes as it is: it is a patch.
-    let shown = if output.terminal {
-        painted(&diff.diff, output.paint)
+    if output.terminal {
+        if !diff.diff.is_empty() {
+            let shown = painted(&diff.diff, output.paint);
+            output.line(shown.trim_end_matches('\n'))?;
+        }
     } else {
-        diff.diff.clone()
-    };
-    if !shown.is_empty() {
-        output.line(shown.trim_end_matches('\n'))?;
+        // Into a file or a program it goes as it is: it is a patch.
+        output.bytes(&diff.exact()?)?;
     }
-    if let Some(why) = &diff.error {
-        output.remark(&clean_line(why));
-    } else if diff.truncated {
-        let (shown, all) = (diff.diff.len(), diff.bytes);
-        output.remark(&format!("truncated: {shown} of {all} bytes are shown"));
+    match diff.fault() {
+        Some(fault) if output.terminal => {
+            output.remark(&clean_line(&fault));
+            Ok(())
+        }
+        Some(fault) => Err(Failure::Broken(clean_line(&fault))),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+impl Diff {
+    /// The patch.
+    fn exact(&self) -> Result<Vec<u8>, Failure> {
+        let Some(encoded) = &self.base64 else {
+            return Ok(self.diff.clone().into_bytes());
+        };
+        let decoded = STANDARD.decode(encoded);
+        decoded.map_err(|why| Failure::Broken(format!("the service's diff is damaged: {why}")))
+    }
+
+    /// The reason why `git apply` cannot restore the run's changes from it.
+    fn fault(&self) -> Option<String> {
+        if let Some(why) = &self.error {
+            return Some(why.clone());
+        }
+        let bytes = self.bytes;
+        let shown = self.exact().map_or(0, |exact| exact.len());
+        if self.truncated && (shown as u64) < bytes {
+            return Some(format!(
+                "truncated: {shown} of {bytes} bytes are shown, so git apply cannot take the diff; \
+                 fetch the run's branch instead"
+            ));
+        }
+        let mut lines = self.diff.lines();
+        let named = lines.find(|line| line.starts_with("Binary files "))?;
+        Some(format!(
+            "the diff names a binary file without its content, so git apply cannot take it; fetch \
+             the run's branch instead: {named}"
+        ))
+    }
 }
 
 /// As git colours it, and nothing in it that could steer the terminal.
@@ -82,4 +120,27 @@ fn painted(diff: &str, paint: Paint) -> String {
         }
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diff(json: &str) -> Diff {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_diff_is_exact_and_a_faulty_one_says_why() {
+        let text = diff(r#"{"iteration":1,"diff":"+a\n\n","bytes":4,"truncated":false}"#);
+        assert_eq!(text.exact().unwrap(), b"+a\n\n");
+        assert_eq!(text.fault(), None);
+        let json =
+            r#"{"iteration":1,"diff":"+\ufffd\n","base64":"K+kK","bytes":3,"truncated":false}"#;
+        assert_eq!(diff(json).exact().unwrap(), b"+\xe9\n");
+        let cut = diff(r#"{"iteration":1,"diff":"+a\n","bytes":9,"truncated":true}"#);
+        assert!(cut.fault().unwrap().starts_with("truncated: 3 of 9 bytes"));
+        let json = r#"{"iteration":1,"diff":"Binary files a/x and b/x differ\n","bytes":32,"truncated":false}"#;
+        assert!(diff(json).fault().unwrap().contains("a/x and b/x"));
+    }
 }

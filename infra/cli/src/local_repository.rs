@@ -63,6 +63,28 @@ pub fn git(dir: &Path, args: &[&str]) -> Option<String> {
     answer.status.success().then_some(text)
 }
 
+/// The reason that git gives for not taking a folder as a repository; none where there is no
+/// repository at all.
+pub fn refusal(dir: &Path) -> Option<String> {
+    let answer = Command::new("git")
+        .arg("-C")
+        .arg(dir)
+        .args(["rev-parse", "--absolute-git-dir"])
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output();
+    let reported = match answer {
+        Ok(answer) => String::from_utf8_lossy(&answer.stderr).into_owned(),
+        Err(why) => format!("git could not be started: {why}"),
+    };
+    let lines = reported.lines().map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    let is_none = lines
+        .iter()
+        .any(|line| line.contains("not a git repository"));
+    (!is_none && !lines.is_empty()).then(|| lines.join(" "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -72,8 +72,14 @@ impl Output {
 
     /// Writes a line.
     pub fn line(&self, text: &str) -> Result<(), Failure> {
+        self.bytes(format!("{text}\n").as_bytes())
+    }
+
+    /// Writes bytes as they are.
+    #[expect(clippy::unused_self, reason = "output is written through its owner")]
+    pub fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
-        let written = writeln!(out, "{text}").and_then(|()| out.flush());
+        let written = out.write_all(bytes).and_then(|()| out.flush());
         written.map_err(|error| match error.kind() {
             ErrorKind::BrokenPipe => Failure::ReaderGone,
             _ => Failure::Broken(format!("cannot write the output: {error}")),

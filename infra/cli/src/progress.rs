@@ -46,7 +46,7 @@ fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
         T::RunBuilding => "building     the workspace is being prepared".to_owned(),
         T::RunWaiting => "waiting      for its children to end (awo get shows them)".to_owned(),
         T::RunKillRequested => "killing      its processes get the signal".to_owned(),
-        T::WorkspaceReady => format!("workspace    {} at {}", text(data, "branch"), short(data)),
+        T::WorkspaceReady => return workspace(data, paint),
         T::EnvironmentReady => environment(data),
         T::IterationStarted => {
             let iteration = data["iteration"].as_u64().unwrap_or(0);
@@ -80,7 +80,9 @@ fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
         }
         T::VerificationFailed => {
             let head = paint.bad(&format!("  failed     {}", text(data, "summary")));
-            return (head, failing_checks(data, paint));
+            let mut rest = failing_checks(data, paint);
+            rest.extend(remarks(data, paint));
+            return (head, rest);
         }
         T::DeliveryStarted => "delivering".to_owned(),
         T::DeliveryFinished => {
@@ -96,6 +98,17 @@ fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
         | T::AgentOutput => kind.as_str().to_owned(),
     };
     (head, Vec::new())
+}
+
+fn workspace(data: &Value, paint: Paint) -> EventLines {
+    let head = format!("workspace    {} at {}", text(data, "branch"), short(data));
+    let missing = data["submodules"].as_array().into_iter().flatten();
+    let missing = missing.map(|one| {
+        let (path, reason) = (text(one, "path"), text(one, "reason"));
+        let line = format!("submodule {path} is missing: {reason}");
+        paint.warn(&format!("             ! {}", shortened(&line, MAX_LINE)))
+    });
+    (head, missing.take(MAX_CHECKS).collect())
 }
 
 fn environment(data: &Value) -> String {
@@ -119,20 +132,28 @@ fn passed(data: &Value, paint: Paint) -> EventLines {
         Some(false) => paint.warn(&format!("  unverified {summary}")),
         _ => paint.good(&format!("  passed     {summary}")),
     };
-    (head, changes(data, paint))
+    (head, remarks(data, paint))
 }
 
-/// What a person should look at, although it passed.
-fn changes(data: &Value, paint: Paint) -> Vec<String> {
+/// What to know of a commit that was verified.
+fn remarks(data: &Value, paint: Paint) -> Vec<String> {
     let gate = &data["gate"];
     let behind = gate["behind"].as_u64().filter(|behind| *behind > 0);
     let behind = behind.map(|behind| format!("{behind} commits of the base are missing"));
-    let changed = [
+    let remarks = [
         ("tests changed", names(data, "testsChanged")),
         ("gate changed", names(gate, "gateChanged")),
         ("behind", behind.unwrap_or_default()),
+        (
+            "not committed, since git ignores them",
+            names(data, "ignored"),
+        ),
+        (
+            "not committed, as caches or build output",
+            names(data, "litter"),
+        ),
     ];
-    let present = changed.iter().filter(|(_, what)| !what.is_empty());
+    let present = remarks.iter().filter(|(_, what)| !what.is_empty());
     present
         .map(|(name, what)| paint.warn(&format!("             ! {name}: {what}")))
         .collect()

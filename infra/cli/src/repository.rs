@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use reqwest::Url;
 
 use crate::failure::Failure;
-use crate::local_repository::git;
+use crate::local_repository::{git, refusal};
 use crate::paint::clean_line;
 
 /// A repository as a work order's source names it.
@@ -57,7 +57,15 @@ pub fn named(given: Option<&str>, is_local_service: bool) -> Result<RepositorySo
         .iter()
         .find_map(|what| git(&folder, &["rev-parse", what]));
     let top = top.map(|path| PathBuf::from(path.trim_end_matches('\n')));
-    let top = top.ok_or_else(|| refused("is not a git repository"))?;
+    let top = top.ok_or_else(|| match refusal(&folder) {
+        // What to do stands in git's own words.
+        Some(reason) => Failure::Usage(format!(
+            "--repo {}: git refuses this folder: {}",
+            clean_line(text),
+            clean_line(&reason)
+        )),
+        None => refused("is not a git repository"),
+    })?;
     if is_local_service {
         of_folder(top).ok_or_else(|| refused("its path is not UTF-8"))
     } else {
@@ -134,6 +142,35 @@ fn https_of(address: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_of_another_user_is_refused_with_the_reason_of_git() {
+        if !std::process::Command::new("id")
+            .arg("-u")
+            .output()
+            .is_ok_and(|id| id.stdout == b"0\n")
+        {
+            println!("skipped: only root can give a folder to another user");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap().join("theirs");
+        std::fs::create_dir(&top).unwrap();
+        git(&top, &["init", "-q"]).unwrap();
+        for path in [top.join(".git"), top.clone()] {
+            std::os::unix::fs::chown(path, Some(65_534), Some(65_534)).unwrap();
+        }
+        let Err(Failure::Usage(why)) = named(top.to_str(), true) else {
+            // The configuration of this machine trusts every folder.
+            println!("skipped: git trusts folders of other users here");
+            return;
+        };
+        assert!(
+            why.contains("dubious ownership") && why.contains("safe.directory"),
+            "{why}"
+        );
+        assert!(!why.contains("is not a git repository"), "{why}");
+    }
 
     #[test]
     fn addresses_of_git_become_https() {

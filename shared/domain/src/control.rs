@@ -185,6 +185,16 @@ pub struct RunSpec {
     pub environment: Option<RunEnvironment>,
 }
 
+/// A submodule that could not be fetched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NotFetched {
+    /// Path in the repository.
+    pub path: String,
+    /// Reason of the failure.
+    pub reason: String,
+}
+
 /// What happened in the run, in the runner's words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(
@@ -204,6 +214,9 @@ pub enum RunnerEvent {
         /// Number of commits to which a history that is too large to be fetched whole was cut.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         depth: Option<u32>,
+        /// Submodules that could not be fetched, and whose folders are empty; the first 50 of them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        submodules: Vec<NotFetched>,
     },
     /// The environment's setup is done.
     EnvironmentReady {
@@ -345,6 +358,14 @@ pub enum RunnerEvent {
         /// 50 of them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tests_changed: Vec<String>,
+        /// Files and folders that the agent made and git ignores, so that no commit has them; the
+        /// first 50 of them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ignored: Vec<String>,
+        /// Caches, dependencies and build output that git does not ignore, and that were not
+        /// committed; the first 50 of them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        litter: Vec<String>,
     },
     /// The result is on its way.
     DeliveryStarted {},

@@ -15,7 +15,7 @@ use crate::git::{Call, GitError};
 use crate::layout::Layout;
 
 /// Folders of the metadata, outermost first.
-const FOLDERS: [&str; 8] = [
+pub(super) const FOLDERS: [&str; 8] = [
     "",
     "hooks",
     "info",
@@ -160,6 +160,6 @@ impl FreshClone<'_> {
 }
 
 /// A value of git's configuration.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -11,11 +11,26 @@ use crate::git::{Call, GitError, Watched, size_of_tree};
 use crate::layout;
 
 /// Largest history that is fetched whole.
-pub(super) const MOST_HISTORY_BYTES: u64 = 2 * 1_024 * 1_024 * 1_024;
+pub(super) const MOST_HISTORY_BYTES: u64 = 2 * 1_024 * MIB;
+const MIB: u64 = 1_024 * 1_024;
 /// Number of commits of a history that is cut.
 pub(super) const DEPTH: u32 = 50;
 
+/// Most branches that a message names.
+const MAX_NAMED_BRANCHES: usize = 20;
+/// Stands for a default branch whose name is not known.
+const NO_BRANCH: &str = "awo-unknown";
+
 impl Repository {
+    /// Keeps the history to half of the disk space that the agent, who gets a copy, may use.
+    pub(crate) fn within(mut self, max_disk_mb: Option<u64>) -> Repository {
+        if let Some(granted) = max_disk_mb {
+            let half = granted.saturating_mul(MIB) / 2;
+            self.most_history = self.most_history.min(half);
+        }
+        self
+    }
+
     /// Clones, and fills the workspace with the base: `start`, or the branch's head.
     pub(crate) async fn clone(
         &self,
@@ -34,9 +49,7 @@ impl Repository {
         );
         let head = head?;
         if !head.success {
-            return Err(GitError::Failed(
-                "the repository has no commit yet: push a first commit and start again".to_owned(),
-            ));
+            return Err(self.without_head(source, limit).await);
         }
         checkout?;
         let text = String::from_utf8_lossy(&head.stdout).into_owned();
@@ -48,9 +61,47 @@ impl Repository {
             branch: branch.unwrap_or("HEAD").to_owned(),
             depth,
             head: None,
+            missing_submodules: Vec::new(),
         };
         self.note_refs(&base).await?;
         Ok(base)
+    }
+
+    /// The reason why a clone has no commit: there is none, or the default branch is missing.
+    async fn without_head(&self, source: &GitSource, limit: Duration) -> GitError {
+        let args = ["ls-remote", "--heads", "--quiet", "--"];
+        let mut list = Call::new(args.into_iter().chain([source.repository.as_str()]));
+        list.remote = true;
+        list.limit = Some(limit);
+        let listed = match self.git.call(list).await {
+            Ok(listed) => String::from_utf8_lossy(&listed).into_owned(),
+            Err(why) => return why,
+        };
+        let branches: Vec<&str> = listed
+            .lines()
+            .filter_map(|line| line.split_once("\trefs/heads/"))
+            .map(|(_, name)| name)
+            .collect();
+        if branches.is_empty() {
+            let message = "the repository has no commit yet: push a first commit and start again";
+            return GitError::Failed(message.to_owned());
+        }
+        let head = std::fs::read_to_string(self.dir.join("HEAD")).unwrap_or_default();
+        let head = head.trim().strip_prefix("ref: refs/heads/");
+        let head = match head.filter(|head| *head != NO_BRANCH) {
+            Some(head) => format!("the branch {head}"),
+            None => "a branch".to_owned(),
+        };
+        let more = match branches.len().saturating_sub(MAX_NAMED_BRANCHES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named = branches.iter().take(MAX_NAMED_BRANCHES).copied();
+        GitError::Failed(format!(
+            "HEAD of the repository names {head}, which is missing; there are these branches: \
+             {}{more}. Name one of them as the branch of the work order, or let HEAD name one",
+            named.collect::<Vec<_>>().join(", ")
+        ))
     }
 
     /// Fetches the branch: whole, or, where that outgrows its limits, its last commits, whose
@@ -91,7 +142,10 @@ impl Repository {
     }
 
     fn clone_args(&self, source: &GitSource, depth: Option<u32>) -> Vec<OsString> {
-        let mut args: Vec<OsString> = vec!["clone".into(), "--quiet".into(), "--bare".into()];
+        // The name stays where a remote does not report its HEAD.
+        let unknown = format!("init.defaultBranch={NO_BRANCH}");
+        let mut args: Vec<OsString> = vec!["-c".into(), unknown.into(), "clone".into()];
+        args.extend(["--quiet", "--bare"].map(OsString::from));
         // An empty template: sample hooks would be copied one by one.
         args.extend(["--template=", "--single-branch"].map(OsString::from));
         args.extend(depth.map(|depth| depth_option(depth).into()));

@@ -25,7 +25,12 @@ impl Repository {
             "-z",
         ];
         let listed = self.git.call(self.in_workspace(Call::new(args))).await?;
-        let patterns = patterns(&listed);
+        self.exclude(&listed).await
+    }
+
+    /// Lets git ignore these paths, each of which ends with a NUL.
+    pub(super) async fn exclude(&self, listed: &[u8]) -> Result<(), GitError> {
+        let patterns = patterns(listed);
         if patterns.is_empty() {
             return Ok(());
         }

@@ -119,7 +119,7 @@ impl Repository {
     /// Commits a conflict that is resolved, with both parents.
     pub(crate) async fn conclude(&self, ours: &str, message: &str) -> Result<Commit, GitError> {
         let committed = self.commit(message).await?;
-        let Some(mut commit) = committed else {
+        let Some(mut commit) = committed.commit else {
             return Err(GitError::Failed("git made no merge".to_owned()));
         };
         // Of a merge git does not report their number.

@@ -107,7 +107,10 @@ impl Repository {
     }
 
     /// Mode and hash of every file of a commit, as `update-index` takes them.
-    async fn entries_of(&self, commit: &str) -> Result<HashMap<PathBuf, Vec<u8>>, GitError> {
+    pub(super) async fn entries_of(
+        &self,
+        commit: &str,
+    ) -> Result<HashMap<PathBuf, Vec<u8>>, GitError> {
         let call = Call::new(["ls-tree", "-r", "-z", "--full-tree", commit]);
         let bytes = self.git.call(self.here(call)).await?;
         Ok(bytes

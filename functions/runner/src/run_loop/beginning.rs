@@ -11,12 +11,15 @@ use super::{Abort, fail};
 use crate::agent;
 use crate::contained_process::ContainedProcesses;
 use crate::environment::{Archiver, Cache, Environment};
+use crate::git::Git;
 use crate::layout::Layout;
 use crate::meter::{Budget, SharedMeter};
 use crate::proxy::{ModelAccess, Proxy};
 use crate::registries::Registries;
 use crate::reporter::Reporter;
+use crate::repository::Repository;
 use crate::settings::Settings;
+use crate::stop::StopSignal;
 use crate::workspace;
 
 /// Where caches are on a machine whose tasks share no other folder.
@@ -71,6 +74,24 @@ pub(super) fn begin(
             Ok(layout)
         })
         .map_err(|why| broken(&format!("the run's folders could not be created: {why}")))
+}
+
+/// The runner's repository, which is empty.
+pub(super) fn repository(
+    settings: &Settings,
+    spec: &RunSpec,
+    stop: &StopSignal,
+    layout: &Layout,
+) -> Repository {
+    let git = Git::new(
+        settings.path.clone(),
+        stop.clone(),
+        spec.allow_file_repositories,
+        layout.git_config(),
+        &spec.git_credentials,
+        settings.hosts.ca_file(),
+    );
+    Repository::new(git, layout).within(spec.profile.execution_limits.max_disk_mb)
 }
 
 /// What the run may cost, compute included, and what it has cost.

@@ -13,6 +13,7 @@ mod protection;
 mod services;
 mod setup;
 mod steps;
+mod submodules;
 mod tools;
 mod verdicts;
 
@@ -29,7 +30,6 @@ use crate::agent;
 use crate::contained_process::{ClientCode, ContainedProcesses};
 use crate::delivery::forge::Hosts;
 use crate::environment::{Cache, Environment};
-use crate::git::Git;
 use crate::layout::Layout;
 use crate::live_output::LiveOutput;
 use crate::messages::Ending;
@@ -38,13 +38,15 @@ use crate::plan::FrozenPlan;
 use crate::proxy::Proxy;
 use crate::registries::Registries;
 use crate::reporter::Reporter;
-use crate::repository::{Base, Repository};
+use crate::repository::{Base, LeftOut, MissingSubmodule, Repository};
 use crate::settings::Settings;
 use crate::stop::{StopOutcome, StopSignal};
 use crate::workspace::{self, NoWorkspace};
 use beginning::{begin, caches, meter, start_proxy, surroundings};
 use integration::Integration;
 use outages::Patience;
+use protection::left_out_feedback;
+use submodules::{missing_submodules, submodules_feedback};
 
 /// How the loop came to its end.
 pub(crate) enum LoopEnd {
@@ -131,16 +133,8 @@ pub(crate) async fn run(
         let processes = environment.processes(processes);
         let cache = caches(settings, spec);
         let made = layout.insert(begin(settings, spec, &processes)?);
-        let processes = processes.reading(made.objects());
-        let git = Git::new(
-            settings.path.clone(),
-            stop.clone(),
-            spec.allow_file_repositories,
-            made.git_config(),
-            &spec.git_credentials,
-            settings.hosts.ca_file(),
-        );
-        let repository = Repository::new(git, made);
+        let processes = processes.reading(made.objects()).reading(made.modules());
+        let repository = beginning::repository(settings, spec, stop, made);
         let left = left_of(spec, began);
         let (base, frozen) = workspace::prepare(&repository, &processes, made, spec, left)
             .await
@@ -215,6 +209,10 @@ struct Tally {
     restored: Vec<String>,
     /// True for a run that has waited for its children.
     resumes: bool,
+    /// What the agent made in the present iteration and no commit takes.
+    left_out: LeftOut,
+    /// Submodules at commits of the agent's that their remotes do not have.
+    unpublished: Vec<MissingSubmodule>,
 }
 
 impl Tally {
@@ -269,6 +267,8 @@ struct Work<'a> {
 impl Work<'_> {
     async fn iterate(&mut self, tally: &mut Tally) -> Result<(), Abort> {
         self.report_workspace().await;
+        let noted = self.repository.note_present().await;
+        noted.map_err(setup::not_set_up)?;
         self.baseline(tally).await?;
         let mut gone_on = self.go_on(tally).await?;
         loop {
@@ -276,6 +276,10 @@ impl Work<'_> {
                 Some(verdict) => verdict,
                 None => self.iteration(tally).await?,
             };
+            if matches!(verdict, Verdict::NotPassed(..)) {
+                tally.feedback.extend(left_out_feedback(&tally.left_out));
+                tally.feedback.extend(submodules_feedback(self.base));
+            }
             let last = self.iterated(tally, &verdict);
             if !self.spec.profile.goes_on(self.spec.asked_iterations, &last) {
                 return match verdict {
@@ -297,6 +301,7 @@ impl Work<'_> {
             branch: self.base.branch.clone(),
             work_dir: self.layout.workspace().to_string_lossy().into_owned(),
             depth: self.base.depth,
+            submodules: missing_submodules(self.base),
         };
         self.reporter.event(ready).await;
     }

@@ -1,6 +1,7 @@
 //! Restores protected files in the agent's commit, so that the delivered commit is the verified
 //! one.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use awo_domain::agent::Feedback;
@@ -10,7 +11,7 @@ use awo_domain::run::RunErrorCode;
 use super::{Abort, Tally, Work, fail};
 use crate::git::GitError;
 use crate::output::printable;
-use crate::repository::{Change, Commit};
+use crate::repository::{Change, Commit, LeftOut};
 use crate::stop::StopOutcome;
 use crate::verify::{Guard, NotPrepared};
 
@@ -85,13 +86,46 @@ pub(super) fn restored_feedback(tally: &mut Tally) -> Option<Feedback> {
     })
 }
 
+/// The agent's message about files of its own that no commit takes.
+pub(super) fn left_out_feedback(left_out: &LeftOut) -> Vec<Feedback> {
+    let LeftOut { ignored, litter } = left_out;
+    let kinds = [
+        (
+            "ignored files",
+            ignored,
+            "git ignores these files, so they are in no commit and not verified; use other names, \
+             or change .gitignore",
+        ),
+        (
+            "files left out",
+            litter,
+            "these are caches, dependencies or build output, and were not committed; add them to \
+             .gitignore",
+        ),
+    ];
+    let named = kinds.into_iter().filter(|(_, paths, _)| !paths.is_empty());
+    named
+        .map(|(check, paths, message)| Feedback {
+            level: None,
+            check: check.to_owned(),
+            message: format!("{message}: {}", path_names(paths).join(", ")),
+        })
+        .collect()
+}
+
 /// Names as an event shows them: they are untrusted text.
 pub(super) fn names<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<String> {
-    let name = |change: &Change| {
-        let name = printable(&change.path.to_string_lossy()).replace('\n', " ");
+    let paths = changes.map(|change| &change.path);
+    path_names(paths)
+}
+
+/// The same of paths.
+pub(super) fn path_names<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<String> {
+    let name = |path: &PathBuf| {
+        let name = printable(&path.to_string_lossy()).replace('\n', " ");
         name.chars().take(MAX_FILE_NAME).collect()
     };
-    changes.take(MAX_NAMED_FILES).map(name).collect()
+    paths.into_iter().take(MAX_NAMED_FILES).map(name).collect()
 }
 
 fn not_restored(why: GitError) -> Abort {

@@ -43,6 +43,7 @@ impl Work<'_> {
             tmp: &tmp,
         };
         self.services_answer(environment, FIRST_PATIENCE).await?;
+        let differing = self.repository.differing_now().await.map_err(not_set_up)?;
         let key = self.cache_key(environment).await?;
         let before = SecretPhase::Agent;
         let restored = self.set_up_in(environment, key.as_ref(), &folders, before);
@@ -55,10 +56,11 @@ impl Work<'_> {
             };
             cache.keep(key, &environment.caches, places).await;
         }
-        self.repository
-            .ignore_untracked()
-            .await
-            .map_err(not_set_up)?;
+        let noted = async {
+            self.repository.note_setup(&differing).await?;
+            self.repository.ignore_untracked().await
+        };
+        noted.await.map_err(not_set_up)?;
         let ready = RunnerEvent::EnvironmentReady {
             name: environment.name.clone(),
             restored,
@@ -143,7 +145,7 @@ impl Work<'_> {
     }
 }
 
-fn not_set_up(why: GitError) -> Abort {
+pub(super) fn not_set_up(why: GitError) -> Abort {
     match why {
         GitError::Stopped => Abort::Stopped(StopOutcome::default()),
         why => {

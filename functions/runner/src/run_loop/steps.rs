@@ -177,8 +177,12 @@ impl Work<'_> {
         let prefix = &self.spec.profile.git_ops.commit_message_prefix;
         let message = prompt::commit_message(prefix, &self.spec.task_prompt, tally.iterations);
         match self.repository.commit(&message).await {
-            Ok(None) => Ok(Ok(())),
-            Ok(Some(commit)) => {
+            Ok(outcome) => {
+                tally.left_out = outcome.left_out;
+                tally.unpublished = outcome.unpublished;
+                let Some(commit) = outcome.commit else {
+                    return Ok(Ok(()));
+                };
                 let Some(commit) = self.restored(tally, commit).await? else {
                     return Ok(Ok(()));
                 };

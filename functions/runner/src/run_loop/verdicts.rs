@@ -9,7 +9,8 @@ use awo_domain::run::RunErrorCode;
 use awo_domain::verification::Level;
 
 use super::gates::remarks;
-use super::protection::{UNVERIFIED, names, restored_feedback};
+use super::protection::{UNVERIFIED, names, path_names, restored_feedback};
+use super::submodules::unpublished_check;
 use super::tools::missing_tool;
 use super::{Abort, Tally, Verdict, Work, fail};
 use crate::delivery::{self, Delivery};
@@ -63,6 +64,8 @@ impl Work<'_> {
             gate: tally.gate.clone(),
             verified,
             tests_changed,
+            ignored: path_names(&tally.left_out.ignored),
+            litter: path_names(&tally.left_out.litter),
         };
         self.reporter.event(finished).await;
         match missing {
@@ -123,6 +126,10 @@ impl Work<'_> {
         tally: &Tally,
         plugins: &[Plugin],
     ) -> Result<(Judgement, Vec<String>), Abort> {
+        if let Some(check) = unpublished_check(&tally.unpublished) {
+            let result = verify::not_judged(plugins, check);
+            return Ok((result.into(), Vec::new()));
+        }
         let number = tally.iterations;
         let commit = tally.commit.as_ref().unwrap_or(&self.base.commit);
         let profile = &self.spec.profile;

@@ -10,19 +10,12 @@ use awo_domain::verification::{Check, Status};
 use super::contracts::list_some;
 use super::{Verification, check, passed};
 use crate::git::GitError;
+use crate::litter;
 use crate::plan::Plan;
 use crate::repository::Repository;
 use crate::stop::StopOutcome;
 
 const NAME: &str = "clean tree";
-/// What tools leave wherever they work, whether or not a repository has git ignore it.
-const CACHES: [&str; 5] = [
-    "__pycache__",
-    ".pytest_cache",
-    ".mypy_cache",
-    "node_modules",
-    "target",
-];
 /// A command can put things into git's way that keep it waiting.
 const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
@@ -56,7 +49,7 @@ impl Verification<'_> {
             return Ok(None);
         };
         Ok(Some(match (before, now) {
-            (Ok(before), Ok(now)) => judge(self.plan, before, &now),
+            (Ok(before), Ok(now)) => judge(self.plan, &self.subject.dir, before, &now),
             (Err(why), _) => unknown(why),
             (_, Err(why)) => unknown(&why),
         }))
@@ -71,16 +64,11 @@ fn unknown(why: &str) -> Check {
     )
 }
 
-fn is_cache(path: &Path) -> bool {
-    path.components()
-        .any(|part| CACHES.iter().any(|cache| part.as_os_str() == *cache))
-}
-
-fn judge(plan: &Plan, before: &BTreeSet<PathBuf>, now: &BTreeSet<PathBuf>) -> Check {
+fn judge(plan: &Plan, dir: &Path, before: &BTreeSet<PathBuf>, now: &BTreeSet<PathBuf>) -> Check {
     let reports: BTreeSet<&Path> = plan.reports().map(Path::new).collect();
     let left: Vec<PathBuf> = now
         .difference(before)
-        .filter(|path| !reports.contains(path.as_path()) && !is_cache(path))
+        .filter(|path| !reports.contains(path.as_path()) && !litter::covers(dir, path))
         .cloned()
         .collect();
     if left.is_empty() {

@@ -5,17 +5,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use awo_domain::source::GitSource;
+use awo_domain::verification::Check;
 
-use super::Subject;
+use super::contracts::list_some;
 use super::guard::{Guard, NotPrepared};
+use super::{Subject, failed};
 use crate::git::GitError;
 use crate::layout::{self, Layout};
 use crate::plan::FrozenPlan;
-use crate::repository::{Base, Change, ChangeKind, FreshClone, Repository};
+use crate::repository::{Base, Change, ChangeKind, FreshClone, Objects, Repository};
 use crate::safe_files;
 
 /// The file for requests of inspections.
 const REQUEST: &str = "inspection.json";
+/// The check of files that are stored with Git LFS.
+const LFS: &str = "lfs";
 /// Largest manifest that is rewritten.
 const MAX_MANIFEST_BYTES: u64 = 1_048_576;
 
@@ -78,6 +82,11 @@ pub(crate) async fn prepare(
         put_back_protected(repository, base.commit, protected, &dir, &index).await?;
         restored.extend(put_back_commands(frozen, &changes, &dir).map_err(broken)?);
     }
+    let content = repository.content_in_place_of_pointers(commit, &changes, &index);
+    let content = content.await?;
+    if !content.is_empty() {
+        return Err(NotPrepared::Check(content_of_lfs(&content)));
+    }
     let commit = repository.commit_of_checkout(commit, &restored, &dir, &index);
     let head = FreshClone {
         commit: &commit.await?,
@@ -85,14 +94,7 @@ pub(crate) async fn prepare(
         base: candidate.base,
         source: candidate.source,
     };
-    repository.equip(&dir, &head).await?;
-    let of_agent = dir.clone();
-    let giver = layout.clone();
-    tokio::task::spawn_blocking(move || giver.give_tree(&of_agent))
-        .await
-        .unwrap_or_else(|_| Err(io::Error::other("a thread was lost")))
-        .map_err(broken)?;
-    repository.settle(layout, &dir, &index).await?;
+    make_clone(repository, layout, &head, &dir, &index).await?;
     Ok(Subject {
         gone_test_files: if base.restores {
             gone_test_files(frozen, &changes)
@@ -114,6 +116,35 @@ pub(crate) async fn prepare(
         only: None,
         prompt: Some(layout.prompt()),
     })
+}
+
+/// Makes a filled checkout a repository that belongs to the agent's user.
+async fn make_clone(
+    repository: &Repository,
+    layout: &Layout,
+    head: &FreshClone<'_>,
+    dir: &Path,
+    index: &Path,
+) -> Result<(), NotPrepared> {
+    repository.equip(dir, head).await?;
+    let populated = repository.populate(head.commit, dir, Objects::Shared);
+    populated.await?;
+    let (of_agent, giver) = (dir.to_owned(), layout.clone());
+    tokio::task::spawn_blocking(move || giver.give_tree(&of_agent))
+        .await
+        .unwrap_or_else(|_| Err(io::Error::other("a thread was lost")))
+        .map_err(broken)?;
+    Ok(repository.settle(layout, dir, index).await?)
+}
+
+fn content_of_lfs(paths: &[PathBuf]) -> Check {
+    let message = format!(
+        "the repository stores these files with Git LFS (filter=lfs), and the commit has their \
+         content in place of pointers: {}. The run cannot store LFS content: undo the changes of \
+         these files, or have .gitattributes not name them",
+        list_some(paths)
+    );
+    failed(LFS, &message)
 }
 
 fn broken(why: io::Error) -> NotPrepared {

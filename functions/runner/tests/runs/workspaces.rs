@@ -74,6 +74,33 @@ fn a_repository_without_a_commit_is_reported() {
 }
 
 #[test]
+fn a_head_that_names_a_missing_branch_is_named_with_the_branches_there_are() {
+    let scene = Scene::new(&[("a", "a")], "true");
+    let origin = scene.origin();
+    git(&origin, &["branch", "-m", "main", "develop"]);
+    git(&origin, &["symbolic-ref", "HEAD", "refs/heads/trunk"]);
+    let message = scene.run().failed(Code::WorkspaceFailed).to_owned();
+    assert!(message.contains("the branch trunk"), "{message}");
+    assert!(message.contains("branches: develop."), "{message}");
+    for n in 0..30 {
+        git(&origin, &["branch", &format!("b{n:02}"), "develop"]);
+    }
+    let message = scene_of(&origin)
+        .run()
+        .failed(Code::WorkspaceFailed)
+        .to_owned();
+    assert!(message.contains("b19 and 11 more"), "{message}");
+}
+
+/// Another run of the same origin.
+fn scene_of(origin: &std::path::Path) -> Scene {
+    let mut scene = Scene::new(&[("a", "a")], "true");
+    let json = format!(r#"{{"repository":"file://{}"}}"#, origin.display());
+    sourced(&mut scene, json);
+    scene
+}
+
+#[test]
 fn a_clone_that_hangs_is_given_up() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -3,6 +3,8 @@
 use awo_domain::RunId;
 use awo_store::engine::list::MAX_PAGE_BYTES;
 use awo_store::runs::diffs::Diff;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -24,6 +26,9 @@ pub struct DiffShape<'a> {
     commit: Option<&'a str>,
     /// The unified diff as text; empty before the first commit and where nothing was changed.
     diff: String,
+    /// The exact bytes of `diff` in base64, where they are not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
     /// The length of the whole diff in bytes.
     bytes: u64,
     /// True if `diff` is not the whole diff.
@@ -39,8 +44,12 @@ impl<'a> DiffShape<'a> {
     pub fn of(run_id: &'a RunId, diff: Option<&'a Diff>) -> DiffShape<'a> {
         let unpacked = diff.map_or(Some(Vec::new()), Diff::unpacked);
         let bytes = diff.map_or(0, |diff| diff.bytes);
-        let text = String::from_utf8_lossy(unpacked.as_deref().unwrap_or_default());
-        let shown = fitting(&text);
+        let stored = unpacked.as_deref().unwrap_or_default();
+        let text = String::from_utf8_lossy(stored);
+        let base64 = std::str::from_utf8(stored).is_err();
+        let base64 = base64.then(|| STANDARD.encode(stored));
+        let left = MAX_PAGE_BYTES - base64.as_ref().map_or(0, String::len);
+        let shown = fitting(&text, left);
         let is_whole = shown.len() == text.len()
             && unpacked
                 .as_ref()
@@ -51,6 +60,7 @@ impl<'a> DiffShape<'a> {
             base_commit: diff.map(|diff| diff.base_commit.as_str()),
             commit: diff.map(|diff| diff.commit.as_str()),
             diff: shown.to_owned(),
+            base64,
             bytes,
             truncated: !is_whole,
             error: unpacked
@@ -62,7 +72,7 @@ impl<'a> DiffShape<'a> {
 
 /// As much of a text as an answer can hold: in a function's answer the body is a string in JSON,
 /// so that what JSON escapes is escaped twice.
-fn fitting(text: &str) -> &str {
+fn fitting(text: &str, most: usize) -> &str {
     let mut bytes = 0;
     for (at, character) in text.char_indices() {
         bytes += match character {
@@ -71,7 +81,7 @@ fn fitting(text: &str) -> &str {
             character if character.is_control() => 7,
             character => character.len_utf8(),
         };
-        if bytes > MAX_PAGE_BYTES {
+        if bytes > most {
             return &text[..at];
         }
     }
@@ -87,7 +97,7 @@ mod tests {
     fn what_an_answer_holds_fits_whatever_it_is() {
         for character in ['a', '"', '\\', '\n', '\u{1}', '\u{fffd}'] {
             let text: String = std::iter::repeat_n(character, 3 * 1_048_576).collect();
-            let shown = fitting(&text);
+            let shown = fitting(&text, MAX_PAGE_BYTES);
             let on_the_way = json!(json!(shown).to_string()).to_string();
             assert!(on_the_way.len() <= MAX_PAGE_BYTES + 16, "{character:?}");
             let next = shown.len() + character.len_utf8();
