@@ -62,6 +62,12 @@ deploy: region $(DEPLOY_VENV)/tools/.ready ## Deploy to AWS with your credential
 	@STACK='$(STACK)' ARCH='$(ARCH)' AWS_REGION='$(IN_REGION)' ANSWERS='$(ANSWERS)' SAM='$(DEPLOY_TOOLS)/sam' \
 		MAKE='$(MAKE)' YES='$(YES)' IGNORE_QUOTAS='$(IGNORE_QUOTAS)' PLAN='$(PLAN)' TAGS='$(TAGS)' infra/deploy.sh $(PARAMETERS)
 
+restore: region ## Bring tables of the stack back to a moment, under their names (AT=2026-11-20T08:00:00Z, TABLES='WorkTable …', needs aws)
+	@STACK='$(STACK)' AWS_REGION='$(IN_REGION)' AT='$(AT)' TABLES='$(TABLES)' YES='$(YES)' infra/restore.sh
+
+check-restore: $(DEPLOY_VENV)/tools/.ready ## Try `make restore` on a stand-in for DynamoDB
+	$(DEPLOY_TOOLS)/python -B tests/deploy/check_restore.py
+
 # One region for every target that calls AWS.
 region:
 	@if [ -z '$(IN_REGION)' ]; then echo 'Which region? REGION=eu-central-1, AWS_REGION, or `aws configure set region`.' >&2; exit 1; fi
@@ -116,4 +122,4 @@ $(DEPLOY_VENV)/%/.ready:
 check-image: ## Ask Debian whether the packages of the image of runs and of .devcontainer can be installed
 	@tests/image/check-packages.sh
 
-.PHONY: check-deploy check-image build bench-functions sam-build bucket region package deploy stack-env image
+.PHONY: check-deploy check-restore restore check-image build bench-functions sam-build bucket region package deploy stack-env image

@@ -68,6 +68,13 @@ if [ -z "$new" ]; then
     [ "$before" = "$ARCH" ] || ask "$STACK has the architecture $before and changes to $ARCH: its runs need a new image (make image). Continue?" || exit 1
 fi
 
+# ---------------------------------------------------------------- logs of an earlier stack of this name
+if [ -n "$new" ]; then
+    logs=$(aws logs describe-log-groups --log-group-name-prefix "/awo/$STACK/" --query 'logGroups[].logGroupName' --output text)
+    [ -z "$logs" ] || [ "$logs" = None ] || fail "An earlier stack $STACK has left its logs, and a new one cannot take them over: $(tr '\t' ' ' <<<"$logs")." \
+        'Give another STACK=, or delete them: aws logs delete-log-group --log-group-name NAME'
+fi
+
 # ---------------------------------------------------------------- the role with which API Gateway writes logs
 role=$(aws apigateway get-account --query cloudwatchRoleArn --output text)
 wanted=$(value_of ApiLogRole <<<"$overrides")

@@ -70,7 +70,7 @@ def account(scratch: Path, **state: object) -> Account:
         program.write_text(PROGRAM.format(python=sys.executable, here=str(Path(__file__).parent), name=name))
         program.chmod(0o755)
     made = Account(scratch)
-    empty = {"stack": None, "role": None, "vcpus": 6.0, "atOnce": 1000, "reserved": 0, "vpcs": 1, "addresses": 0, "linked": False, "fails": False}
+    empty = {"stack": None, "role": None, "vcpus": 6.0, "atOnce": 1000, "reserved": 0, "vpcs": 1, "logs": [], "addresses": 0, "linked": False, "fails": False}
     made.change(**(empty | {"deployments": [], "deleted": 0, "plans": 0, "tags": [], "silenced": []} | state))
     return made
 
@@ -111,6 +111,9 @@ def aws(arguments: list[str]) -> int:
             answer = {
                 "AccountLimit": {"ConcurrentExecutions": state["atOnce"], "UnreservedConcurrentExecutions": unreserved}
             }
+        case ["logs", "describe-log-groups"]:
+            names = [f"{option(arguments, '--log-group-name-prefix')}{name}" for name in state["logs"]]
+            answer = {"logGroups": [{"logGroupName": name} for name in names]}
         case ["ec2", "describe-vpcs"]:
             answer = {"Vpcs": [{}] * state["vpcs"]}
         case ["ec2", "describe-addresses"]:
@@ -253,6 +256,9 @@ def check() -> list[str]:
         well, output = tight.deploy("StreamConcurrency=60")
         expect(not well, f"more than the account can spare: {output}")
 
+        logged = account(scratch / "logged", logs=["api", "runs"])
+        well, output = logged.deploy()
+        expect(not well and "/awo/awo/api /awo/awo/runs" in output, f"logs of an earlier stack: {output}")
         wide = account(scratch / "wide", vpcs=5)
         well, output = wide.deploy()
         expect(not well and "1 VPC more" in output and "5 of 5" in output, f"no VPC is left: {output}")

@@ -59,8 +59,16 @@ METRICS = {
         "ConsumedWriteCapacityUnits",
     },
     ("AWS/DynamoDB", frozenset({"TableName", "Operation"})): {"SystemErrors"},
+    # A table's own metrics leave its indexes out.
+    ("AWS/DynamoDB", frozenset({"TableName", "GlobalSecondaryIndexName"})): {"ReadThrottleEvents", "WriteThrottleEvents"},
+    ("AWS/Events", frozenset({"RuleName"})): {"FailedInvocations"},
 }
-KINDS = {"FunctionName": "AWS::Lambda::Function", "QueueName": "AWS::SQS::Queue", "TableName": "AWS::DynamoDB::Table"}
+KINDS = {
+    "FunctionName": "AWS::Lambda::Function",
+    "QueueName": "AWS::SQS::Queue",
+    "TableName": "AWS::DynamoDB::Table",
+    "RuleName": "AWS::Events::Rule",
+}
 OPERATIONS = {"GetItem", "Query", "UpdateItem", "BatchGetItem", "TransactWriteItems"}
 
 
@@ -109,7 +117,7 @@ def code() -> str:
 
 def wrong_filters(template: dict, expanded: dict) -> list[str]:
     faults, source = [], code()
-    fields = {"FunctionLogs": LINE_FIELDS, "ApiLogs": access_log_fields(expanded)}
+    fields = {"FunctionLogs": LINE_FIELDS, "RunnerLogs": LINE_FIELDS, "ApiLogs": access_log_fields(expanded)}
     for name, properties in of_type(expanded, "AWS::Logs::MetricFilter").items():
         pattern, (number,) = properties["FilterPattern"], properties["MetricTransformations"]
         known = fields[properties["LogGroupName"]["Ref"]]
@@ -161,6 +169,9 @@ def metric_faults(expanded: dict, namespace: str, name: str, dimensions: dict) -
         kind = KINDS.get(dimension)
         if kind and named(value) not in of_type(expanded, kind):
             faults.append(f"{namespace} {name}: {named(value)} is no {kind} of this template")
+    index = dimensions.get("GlobalSecondaryIndexName")
+    if index and index not in indexes(expanded, named(dimensions["TableName"])):
+        faults.append(f"{namespace} {name}: {named(dimensions['TableName'])} has no index {index}")
     if dimensions.get("Operation", "Query") not in OPERATIONS:
         faults.append(f"{namespace} {name}: there is no operation {dimensions['Operation']}")
     if "ApiName" in dimensions:
@@ -170,6 +181,26 @@ def metric_faults(expanded: dict, namespace: str, name: str, dimensions: dict) -
             faults.append(f"{namespace} {name}: the API is named otherwise")
         if stage["StageName"] != dimensions["Stage"]:
             faults.append(f"{namespace} {name}: there is no stage {dimensions['Stage']}")
+    return faults
+
+
+def indexes(expanded: dict, table: str) -> set[str]:
+    properties = of_type(expanded, "AWS::DynamoDB::Table").get(table, {})
+    return {index["IndexName"] for index in properties.get("GlobalSecondaryIndexes", [])}
+
+
+def unwatched(expanded: dict) -> list[str]:
+    """What fails silently without an alarm: tasks that a schedule starts, and the indexes that every change moves in."""
+    watched = json.dumps([looked_at(properties) for properties in of_type(expanded, "AWS::CloudWatch::Alarm").values()])
+    faults = []
+    for name, rule in of_type(expanded, "AWS::Events::Rule").items():
+        starts_task = any("EcsParameters" in target for target in rule.get("Targets", []))
+        if starts_task and json.dumps({"Name": "RuleName", "Value": {"Ref": name}}) not in watched:
+            faults.append(f"{name}: no alarm says that it starts no task")
+    for table in of_type(expanded, "AWS::DynamoDB::Table"):
+        own = json.dumps({"Name": "TableName", "Value": {"Ref": table}})
+        if "due" in indexes(expanded, table) and f'{own}, {{"Name": "GlobalSecondaryIndexName", "Value": "due"}}' not in watched:
+            faults.append(f"{table}: no alarm says that its index due is throttled")
     return faults
 
 
@@ -288,6 +319,21 @@ def wrong_commands(document: Path) -> list[str]:
     return faults
 
 
+def wrong_queries() -> list[str]:
+    """Queries of the runbook for lines that no code logs."""
+    source, faults = code(), []
+    for line in OPERATE.read_text().splitlines():
+        if not line.strip().startswith("query "):
+            continue
+        if re.search(r"(?<!@)\bmessage (like|=|in)\b", line):
+            faults.append(f"operate.md: searches by a sentence, which may change; search by event: {line.strip()}")
+        events = re.findall(r'\bevent = "([^"]*)"', line)
+        for several in re.findall(r"\bevent in \[([^]]*)\]", line):
+            events += re.findall(r'"([^"]*)"', several)
+        faults += [f"operate.md: no code logs the event {event}" for event in events if f'event = "{event}"' not in source]
+    return faults
+
+
 def wrong_exports(template: dict) -> list[str]:
     named = re.findall(r"^ +\[(\w+)\]=", STACK_ENV.read_text(), re.MULTILINE)
     return [f"{STACK_ENV.name}: there is no output {name}" for name in named if name not in template["Outputs"]]
@@ -296,7 +342,7 @@ def wrong_exports(template: dict) -> list[str]:
 def check(template: dict, expanded: dict) -> list[str]:
     faults = [fault for document in DOCUMENTS for fault in wrong_commands(document)]
     faults += wrong_exports(template) + wrong_logs(expanded) + wrong_filters(template, expanded)
-    faults += wrong_alarms(expanded) + wrong_dashboard(expanded)
+    faults += wrong_alarms(expanded) + unwatched(expanded) + wrong_dashboard(expanded) + wrong_queries()
     count = len(of_type(expanded, "AWS::CloudWatch::Alarm"))
     print(f"    {count} alarms, {len(own_metrics(expanded))} metrics of our own, {len(widgets(expanded))} charts")
     return faults

@@ -56,6 +56,7 @@ NOT_HERE = {
     "events of `aws.ecs`, which AWS takes from nobody either": "its matcher is asked about the rule, and the "
     "rule's target is invoked",
     "the policy of an API, when it imports one": "compared with the routes of runners (make test)",
+    "the role by which an API calls functions": "compared with the functions that its methods name (check_room.py)",
     "ANY methods, when it imports an API": "added by its API, from what the template expands to",
     "gateway responses, TLS, throttling, the 29 s of its gateway": "linted only",
     "alarms over several metrics": "left out; linted, and compared with the runbook (check_operation.py)",

@@ -73,15 +73,20 @@ const STOPPED_KEEP_LIMIT: Duration = Duration::from_secs(10);
 /// How long work on folders in the background is awaited.
 const SWEEP_LIMIT: Duration = Duration::from_secs(5);
 
-/// The whole program.
-#[must_use]
-pub fn run() -> ExitCode {
+/// Starts the log: lines of JSON, with an event's fields at the top level.
+pub(crate) fn start_log() {
     tracing_subscriber::fmt()
         .json()
         .flatten_event(true)
         .with_writer(std::io::stderr)
         .with_max_level(tracing::Level::INFO)
         .init();
+}
+
+/// The whole program.
+#[must_use]
+pub fn run() -> ExitCode {
+    start_log();
     // The agents' user reads what the runner's repository shares with a checkout, whatever mask
     // the runner was started with; secrets have modes of their own.
     nix::sys::stat::umask(Mode::S_IWGRP | Mode::S_IWOTH);

@@ -164,10 +164,17 @@ pub fn clean(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         eprintln!("clean takes one folder");
         return ExitCode::from(2);
     };
+    crate::session::start_log();
     match clean_all(Path::new(&root), SystemTime::now()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            tracing::info!(
+                event = "files_cleaned",
+                "expired files of organizations are deleted"
+            );
+            ExitCode::SUCCESS
+        }
         Err(why) => {
-            eprintln!("clean: {why}");
+            tracing::error!(event = "files_not_cleaned", %why, "expired files of organizations could not be deleted");
             ExitCode::FAILURE
         }
     }

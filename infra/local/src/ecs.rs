@@ -16,8 +16,8 @@ use tokio::sync::{Notify, watch};
 
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect};
-use crate::ecs::conduct::Past;
 pub use crate::ecs::conduct::{Conduct, StartFailure};
+use crate::ecs::conduct::{Past, Registrations};
 pub use crate::ecs::definition::{MountPoint, TaskDefinition};
 pub use crate::ecs::event::{TaskEvents, TaskRule};
 use crate::ecs::journal::Journal;
@@ -95,6 +95,7 @@ pub(crate) struct State {
     pub tasks: BTreeMap<String, Task>,
     pub tokens: HashMap<String, Token>,
     pub past: Past,
+    pub registrations: Registrations,
     /// Without one, all is forgotten with the process.
     pub journal: Option<Journal>,
 }

@@ -3,6 +3,7 @@
 
 mod ends;
 mod finding;
+mod refusals;
 
 use awo_domain::environment::Size;
 use awo_domain::{Error, OrgId, RunId, VerificationId};
@@ -18,6 +19,8 @@ use crate::environment::{Environment, SetupError};
 pub use crate::launch::Launch;
 pub use ends::{ContainerEnd, ENDED_WITH_SERVICE, StartedContainers, TaskEnd, TaskState};
 use ends::{gone, has_ended};
+pub use refusals::EcsError;
+pub(crate) use refusals::busy;
 
 /// The name of the container in the task definition.
 pub const CONTAINER: &str = "runner";
@@ -93,6 +96,22 @@ fn conflicting(error: &SdkError<RunTaskError>) -> Option<String> {
         RunTaskError::ConflictException(e) => e.resource_ids().first().cloned(),
         _ => None,
     }
+}
+
+/// The outcome of a request for a task that ECS refused.
+fn refused(error: &SdkError<RunTaskError>) -> Result<TaskOutcome, Error> {
+    if let Some(reason) = busy(error) {
+        return Ok(TaskOutcome::NoCapacity { reason });
+    }
+    if is_gone(error) {
+        return Ok(TaskOutcome::NoDefinition);
+    }
+    // Asked for before, in the words of another release: there is one task, and it is this run's.
+    if let Some(task_arn) = conflicting(error) {
+        return Ok(TaskOutcome::Started { task_arn });
+    }
+    let why = DisplayErrorContext(error);
+    Err(Error::internal(format!("RunTask: {why}")))
 }
 
 impl Compute {
@@ -181,24 +200,7 @@ impl Compute {
             .await;
         let answer = match answer {
             Ok(answer) => answer,
-            Err(e)
-                if e.code().is_some_and(|c| {
-                    c.contains("Capacity") || c.contains("Throttling") || c.contains("Limit")
-                }) =>
-            {
-                return Ok(TaskOutcome::NoCapacity {
-                    reason: e.message().unwrap_or_default().to_owned(),
-                });
-            }
-            Err(e) if is_gone(&e) => return Ok(TaskOutcome::NoDefinition),
-            // Asked for before, in the words of another release: there is one task, and it is this run's.
-            Err(e) => match conflicting(&e) {
-                Some(task_arn) => return Ok(TaskOutcome::Started { task_arn }),
-                None => {
-                    let why = DisplayErrorContext(&e);
-                    return Err(Error::internal(format!("RunTask: {why}")));
-                }
-            },
+            Err(e) => return refused(&e),
         };
         match answer.tasks().first().and_then(Task::task_arn) {
             Some(task_arn) => Ok(TaskOutcome::Started {

@@ -12,7 +12,7 @@ use aws_sdk_ecs::types::{
     EfsVolumeConfiguration, TaskDefinition, TaskDefinitionStatus, Volume,
 };
 
-use crate::compute::Compute;
+use crate::compute::{Compute, EcsError, busy};
 
 /// The volume of the task definition that becomes the organization's shared folder.
 pub const SHARED_VOLUME: &str = "shared";
@@ -50,28 +50,29 @@ impl Compute {
     /// A task definition: the revision that is named, or the newest of a family.
     ///
     /// # Errors
-    /// Internal, when ECS fails.
-    pub async fn task_definition(&self, name: &str) -> Result<TaskDefinition, Error> {
+    /// [`EcsError`]: busy, or failed.
+    pub async fn task_definition(&self, name: &str) -> Result<TaskDefinition, EcsError> {
         let answer = self
             .client()
             .describe_task_definition()
             .task_definition(name)
             .send()
             .await
-            .map_err(|e| failed("DescribeTaskDefinition", DisplayErrorContext(&e)))?;
+            .map_err(|e| refused("DescribeTaskDefinition", &e))?;
         let missing = || Error::internal("DescribeTaskDefinition: no definition in the answer");
-        answer.task_definition.ok_or_else(missing)
+        Ok(answer.task_definition.ok_or_else(missing)?)
     }
 
     /// Registers `base` once more with what `derivation` changes. The ARN of the revision.
     ///
     /// # Errors
-    /// Internal, when ECS fails, or `base` is not what can be changed so.
+    /// [`EcsError`]: busy, also with another registration of the same family; or failed, also if `base` is not
+    /// what can be changed so.
     pub async fn register_like(
         &self,
         base: TaskDefinition,
         derivation: &Derivation<'_>,
-    ) -> Result<String, Error> {
+    ) -> Result<String, EcsError> {
         let derived = derived(base, derivation)?;
         let answer = self
             .client()
@@ -94,9 +95,10 @@ impl Compute {
             .set_enable_fault_injection(derived.enable_fault_injection)
             .send()
             .await
-            .map_err(|e| failed("RegisterTaskDefinition", DisplayErrorContext(&e)))?;
+            .map_err(|e| refused("RegisterTaskDefinition", &e))?;
         let registered = answer.task_definition.and_then(|d| d.task_definition_arn);
-        registered.ok_or_else(|| Error::internal("RegisterTaskDefinition: no ARN in the answer"))
+        let missing = || Error::internal("RegisterTaskDefinition: no ARN in the answer");
+        Ok(registered.ok_or_else(missing)?)
     }
 
     /// The ARNs of the revisions of a family that can be run: a page of them, and whether there are more.
@@ -182,6 +184,16 @@ fn with_access_point(volumes: &[Volume], mount: Mount<'_>) -> Result<Vec<Volume>
     }
     let others = volumes.iter().filter(|volume| !is_shared(volume)).cloned();
     Ok(others.chain([shared]).collect())
+}
+
+fn refused(
+    call: &str,
+    error: &(impl std::error::Error + ProvideErrorMetadata + 'static),
+) -> EcsError {
+    match busy(error) {
+        Some(reason) => EcsError::Busy { reason },
+        None => failed(call, DisplayErrorContext(error)).into(),
+    }
 }
 
 fn failed(call: &str, why: impl std::fmt::Display) -> Error {

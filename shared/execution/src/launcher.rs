@@ -4,23 +4,31 @@
 //! first needed and again after a deployment. Rivals, and a crash after any call, leave at most a
 //! superfluous revision, which the sweep takes out of use: the access point is the same for every
 //! caller, and tasks are requested by the family, whose newest revision counts.
+//!
+//! ECS refuses a registration while another one of its family is under way, and accepts about one a
+//! second. So the launches of a process register one after the other, and a launch that is refused waits for the
+//! definition of its rival, registers once more, and then leaves its run to wait as for any other capacity.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use awo_cloud::compute::{Compute, Launch};
+use awo_cloud::compute::{Compute, EcsError, Launch};
 use awo_cloud::definitions::{Derivation, Mount, own_family};
 use awo_cloud::files::Files;
-use awo_cloud::{Clock, Cloud, SetupError};
+use awo_cloud::{Clock, Cloud, Mint, SetupError};
 use awo_domain::environment::{Containers, ContainersId};
 use awo_domain::{Error, OrgId, WorkOrderId};
 use awo_store::Store;
-use awo_store::runs::lifecycle::lease::Lease;
+use awo_store::runs::lifecycle::lease::{Lease, UNASKED_MS};
 use awo_store::runs::verifications::Verification;
 use awo_store::settings::task_definitions::{Origin, OwnDefinition};
+use tokio::sync::Mutex as AsyncMutex;
 
 /// How long the deployment's definition is taken for what it was: ECS limits how often it is asked.
 const KNOWN_FOR: Duration = Duration::from_secs(60);
+/// Readings of a definition that a rival registers, and the time before each, of which up to as much again is random.
+const RIVAL_READINGS: u32 = 4;
+const RIVAL_PAUSE_MS: u64 = 400;
 
 /// Knows how tasks are started.
 #[derive(Debug, Clone)]
@@ -30,7 +38,10 @@ pub struct Launcher {
     launch: Launch,
     files: Option<Files>,
     clock: Clock,
+    mint: Mint,
     known: Arc<Mutex<Option<(Instant, Base)>>>,
+    /// Held during a registration.
+    registering: Arc<AsyncMutex<()>>,
 }
 
 /// The deployment's definition, by its ARN and its family.
@@ -55,36 +66,40 @@ impl Launcher {
             launch: Launch::new(&cloud.environment)?,
             files: cloud.files(),
             clock: cloud.clock.clone(),
+            mint: cloud.mint.clone(),
             known: Arc::default(),
+            registering: Arc::default(),
         })
     }
 
     /// How to start a task of this organization that no environment is about.
     ///
     /// # Errors
-    /// Internal, when a call fails; asking again goes on where this ended.
-    pub async fn launch_for(&self, org: &OrgId) -> Result<Launch, Error> {
-        self.launch(org, None).await
+    /// Busy, when ECS accepts no definition now; failed, when a call fails. Asking again goes on where this ended.
+    pub async fn launch_for(&self, org: &OrgId) -> Result<Launch, EcsError> {
+        self.launch(org, None, true).await
     }
 
     /// How to start the task of a lease.
     ///
     /// # Errors
     /// As [`Launcher::launch_for`].
-    pub async fn launch_of(&self, lease: &Lease) -> Result<Launch, Error> {
+    pub async fn launch_of(&self, lease: &Lease) -> Result<Launch, EcsError> {
         let of = lease.containers.as_ref();
         let of = of.map(|id| (id, &lease.work_order_id));
-        self.launch(&lease.org_id, of).await
+        // The sweep, which repeats requests, has other leases to look at.
+        let is_first = self.clock.now().ms_since(lease.leased_at) < UNASKED_MS;
+        self.launch(&lease.org_id, of, is_first).await
     }
 
     /// How to start the task of a manual verification.
     ///
     /// # Errors
     /// As [`Launcher::launch_for`].
-    pub async fn launch_of_verification(&self, of: &Verification) -> Result<Launch, Error> {
+    pub async fn launch_of_verification(&self, of: &Verification) -> Result<Launch, EcsError> {
         let run = of.run.as_ref();
         let of_run = run.and_then(|run| Some((run.containers.as_ref()?, &run.work_order_id)));
-        self.launch(&of.org_id, of_run).await
+        self.launch(&of.org_id, of_run, true).await
     }
 
     /// Forgets the definition of a task that ECS does not start any more: the next request makes
@@ -123,28 +138,77 @@ impl Launcher {
         self.files.is_some() || containers.is_some()
     }
 
-    async fn launch(&self, org: &OrgId, of: Option<Of<'_>>) -> Result<Launch, Error> {
+    async fn launch(
+        &self,
+        org: &OrgId,
+        of: Option<Of<'_>>,
+        waits: bool,
+    ) -> Result<Launch, EcsError> {
         let containers = of.map(|(id, _)| id);
         if !self.has_own(containers) {
             return Ok(self.launch.clone());
         }
-        let own = self.store.own_definition(org, containers).await?;
-        let file_system = self.files.as_ref().map(Files::file_system);
-        let is_current = |base: &Base| {
-            let own = own.as_ref().filter(|own| own.definition.is_some());
-            let origin = own.and_then(|own| own.origin.as_ref());
-            origin.is_some_and(|origin| {
-                origin.base == base.arn && origin.file_system.as_deref() == file_system
-            })
-        };
-        let base = match self.known().filter(is_current) {
-            Some(base) => base,
-            None => self.ask().await?,
-        };
-        if !is_current(&base) && !self.make(org, of, own.as_ref(), &base).await? {
-            return Ok(self.launch.clone());
+        match self.launch_own(org, of).await {
+            Err(EcsError::Busy { reason }) if waits => {
+                tracing::info!(event = "task_definition_refused", %org, reason, "ECS accepts no task definition now: waiting for that of a rival");
+            }
+            outcome => return outcome,
+        }
+        for _ in 0..RIVAL_READINGS {
+            tokio::time::sleep(self.rival_pause()).await;
+            let own = self.store.own_definition(org, containers).await?;
+            let base = self.base(own.as_ref()).await?;
+            if self.is_current(own.as_ref(), &base) {
+                return Ok(self.launch.of(own_family(&base.family, org, containers)));
+            }
+        }
+        self.launch_own(org, of).await
+    }
+
+    fn rival_pause(&self) -> Duration {
+        let random = self.mint.random(self.clock.now()) % u128::from(RIVAL_PAUSE_MS);
+        let random = u64::try_from(random).unwrap_or_default();
+        Duration::from_millis(RIVAL_PAUSE_MS + random)
+    }
+
+    /// From the organization's own definition, which is made if it is missing or out of date.
+    async fn launch_own(&self, org: &OrgId, of: Option<Of<'_>>) -> Result<Launch, EcsError> {
+        let containers = of.map(|(id, _)| id);
+        let mut own = self.store.own_definition(org, containers).await?;
+        let base = self.base(own.as_ref()).await?;
+        if !self.is_current(own.as_ref(), &base) {
+            let _registering = match self.registering.try_lock() {
+                Ok(first) => first,
+                Err(_) => {
+                    let next = self.registering.lock().await;
+                    own = self.store.own_definition(org, containers).await?;
+                    next
+                }
+            };
+            let is_current = self.is_current(own.as_ref(), &base);
+            if !is_current && !self.make(org, of, own.as_ref(), &base).await? {
+                return Ok(self.launch.clone());
+            }
         }
         Ok(self.launch.of(own_family(&base.family, org, containers)))
+    }
+
+    /// True for a definition that is derived from the deployment's as it is now.
+    fn is_current(&self, own: Option<&OwnDefinition>, base: &Base) -> bool {
+        let file_system = self.files.as_ref().map(Files::file_system);
+        let own = own.filter(|own| own.definition.is_some());
+        let origin = own.and_then(|own| own.origin.as_ref());
+        origin.is_some_and(|origin| {
+            origin.base == base.arn && origin.file_system.as_deref() == file_system
+        })
+    }
+
+    /// The deployment's definition. ECS is not asked for it where an organization's agrees with the one that is known.
+    async fn base(&self, own: Option<&OwnDefinition>) -> Result<Base, EcsError> {
+        match self.known().filter(|base| self.is_current(own, base)) {
+            Some(base) => Ok(base),
+            None => self.ask().await,
+        }
     }
 
     /// Makes a definition. False if there can be none.
@@ -154,7 +218,7 @@ impl Launcher {
         of: Option<Of<'_>>,
         seen: Option<&OwnDefinition>,
         base: &Base,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, EcsError> {
         let own = match of {
             Some((_, order)) => Some(self.containers(org, order).await?),
             None => None,
@@ -237,7 +301,7 @@ impl Launcher {
     }
 
     /// The deployment's definition as it is now.
-    async fn ask(&self) -> Result<Base, Error> {
+    async fn ask(&self) -> Result<Base, EcsError> {
         let name = self.launch.task_definition();
         let found = self.compute.task_definition(name).await?;
         let parts = found.task_definition_arn.zip(found.family);

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use awo_cloud::compute::{Compute, TaskEnd, TaskOutcome, TaskState};
+use awo_cloud::compute::{Compute, EcsError, TaskEnd, TaskOutcome, TaskState};
 use awo_cloud::{Clock, Cloud, Mint, SetupError};
 use awo_domain::manual::{Request, run_named_by};
 use awo_domain::run::RunStatus;
@@ -194,7 +194,11 @@ impl Verifier {
     }
 
     async fn start(&self, of: &Verification) -> Result<String, Error> {
-        let launch = self.launcher.launch_of_verification(of).await?;
+        let launch = match self.launcher.launch_of_verification(of).await {
+            Ok(launch) => launch,
+            Err(EcsError::Busy { reason }) => return Err(no_capacity(&reason)),
+            Err(EcsError::Failed(error)) => return Err(error),
+        };
         match self.compute.run_verification(&launch, of).await? {
             TaskOutcome::Started { task_arn } => {
                 self.store.note_verification_task(of, &task_arn).await?;
@@ -207,9 +211,7 @@ impl Verifier {
                     "the task definition of a verification is out of use: the next one gets another",
                 ))
             }
-            TaskOutcome::NoCapacity { reason } => Err(Error::internal(format!(
-                "no capacity for the task of a verification: {reason}"
-            ))),
+            TaskOutcome::NoCapacity { reason } => Err(no_capacity(&reason)),
         }
     }
 
@@ -333,3 +335,9 @@ const WITH_SERVICES: &str = "belongs to a run whose environment has services, an
 
 /// The reason that ECS gets for a task that is stopped.
 const OVERDUE: &str = "no request waits for this verification";
+
+fn no_capacity(reason: &str) -> Error {
+    Error::internal(format!(
+        "no capacity for the task of a verification: {reason}"
+    ))
+}

@@ -16,11 +16,16 @@ use crate::story::Story;
 const VCPUS: &str = "You've reached the limit on the number of vCPUs you can run concurrently";
 
 async fn full_world() -> World {
-    let world = World::with_tasks(1).await;
-    world.set_conduct(Conduct {
+    refusing_world(Conduct {
         starts_nothing: Some(VCPUS.to_owned()),
         ..Conduct::default()
-    });
+    })
+    .await
+}
+
+async fn refusing_world(conduct: Conduct) -> World {
+    let world = World::with_tasks(1).await;
+    world.set_conduct(conduct);
     world
 }
 
@@ -77,6 +82,21 @@ async fn a_run_without_capacity_gives_its_slot_back_after_a_minute_and_waits_unt
     assert_eq!(run.status.as_str(), "succeeded");
     assert!(story.holds("at the end").await.is_at_rest());
     world.nothing_lives().await;
+}
+
+#[tokio::test]
+async fn a_throttle_that_names_a_parameter_ends_no_run() {
+    let world = refusing_world(Conduct {
+        refuses_tasks: Some("Request limit exceeded.".to_owned()),
+        ..Conduct::default()
+    })
+    .await;
+    let story = came_back(&world).await;
+    for _ in 0..15 {
+        world.sweep_after_a_minute().await;
+        let run = story.run().await;
+        assert!(!run.status.is_terminal(), "{run:?}");
+    }
 }
 
 #[tokio::test]

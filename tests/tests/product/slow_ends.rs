@@ -21,9 +21,7 @@ fn as_fargate_does() -> Conduct {
         deprovisions_for: Duration::from_secs(20),
         event_delay: Duration::from_secs(5),
         events_twice: true,
-        describes_after: Duration::ZERO,
-        starts_nothing: None,
-        start_failure: None,
+        ..Conduct::default()
     }
 }
 

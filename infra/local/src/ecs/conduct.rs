@@ -1,12 +1,13 @@
 //! Behaviour of the real ECS that a cluster of local processes lacks: slow stages of a task's end,
 //! events that are late, duplicated and out of order, descriptions that are older than the events,
-//! and refusals of tasks. All of it is off unless a test enables it.
+//! and refusals of tasks and definitions. All of it is off unless a test enables it.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::aws_json::Refusal;
 use crate::ecs::task::Task;
 
 /// How late a cluster's second copy of an event is, where it sends everything twice, and how late the first
@@ -30,6 +31,12 @@ pub struct Conduct {
     pub describes_after: Duration,
     /// Why no task is started, if none is: a `reason` of `failures`.
     pub starts_nothing: Option<String>,
+    /// Message of the refusal of every RunTask, if all are refused.
+    pub refuses_tasks: Option<String>,
+    /// How long a registration is under way. Meanwhile another one of its family is refused.
+    pub registers_for: Duration,
+    /// Least time between two registrations of any families. An earlier one is throttled.
+    pub registers_every: Duration,
     /// How tasks fail that it has taken and cannot start.
     pub start_failure: Option<StartFailure>,
 }
@@ -61,6 +68,41 @@ impl Conduct {
             self.event_delay
         };
         vec![first, self.event_delay + SECOND_COPY]
+    }
+}
+
+/// Registrations of task definitions, as far as they limit others.
+#[derive(Default)]
+pub(crate) struct Registrations {
+    latest: Option<Instant>,
+    by_family: HashMap<String, Instant>,
+}
+
+impl Registrations {
+    /// Begins one.
+    ///
+    /// # Errors
+    /// ECS's refusal of a rival, or of one that comes too soon.
+    pub fn begin(&mut self, family: &str, conduct: &Conduct) -> Result<(), Refusal> {
+        let is_within = |since: Option<&Instant>, limit: Duration| {
+            since.is_some_and(|since| since.elapsed() < limit)
+        };
+        if is_within(self.by_family.get(family), conduct.registers_for) {
+            let why =
+                "Too many concurrent attempts to create a new revision of the specified family.";
+            return Err(Refusal::new(400, "ClientException", why));
+        }
+        if is_within(self.latest.as_ref(), conduct.registers_every) {
+            return Err(Refusal::new(400, "ThrottlingException", "Rate exceeded"));
+        }
+        let now = Instant::now();
+        self.latest = Some(now);
+        self.by_family
+            .retain(|_, since| since.elapsed() < conduct.registers_for);
+        if !conduct.registers_for.is_zero() {
+            self.by_family.insert(family.to_owned(), now);
+        }
+        Ok(())
     }
 }
 

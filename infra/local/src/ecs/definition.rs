@@ -110,6 +110,8 @@ pub(crate) fn register(ecs: &Ecs, raw: Value) -> Result<Value, Refusal> {
             "{REVISIONS} revisions are remembered already."
         )));
     }
+    let conduct = ecs.conduct();
+    ecs.lock().registrations.begin(&input.family, &conduct)?;
     let timeout = container.stop_timeout.unwrap_or(STOP_TIMEOUT_S);
     let variables = container.environment.into_iter();
     let definition = TaskDefinition {

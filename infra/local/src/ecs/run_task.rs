@@ -120,6 +120,10 @@ pub(crate) fn run_task(ecs: &Ecs, raw: Value) -> Result<Value, Refusal> {
         .map_err(|error| Refusal::new(400, "SerializationException", error.to_string()))?;
     check_cluster(ecs, input.cluster.as_deref())?;
     check_run_task(&input, &raw)?;
+    let conduct = ecs.conduct();
+    if let Some(message) = &conduct.refuses_tasks {
+        return Err(invalid(message));
+    }
     let mut state = ecs.lock();
     ecs::forget(&mut state);
     if let Some(answer) = repeated(&state, &input, &raw)? {
@@ -130,7 +134,6 @@ pub(crate) fn run_task(ecs: &Ecs, raw: Value) -> Result<Value, Refusal> {
     input.overrides.check_memory(&definition)?;
     definition.mount(ecs.files(), &mut environment)?;
     let (mut tasks, mut failures) = (Vec::new(), Vec::new());
-    let conduct = ecs.conduct();
     for _ in 0..input.count.unwrap_or(1) {
         if let Some(reason) = &conduct.starts_nothing {
             failures.push(json!({ "arn": arn::cluster(ecs.cluster()), "reason": reason }));

@@ -3,15 +3,19 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use awo_cloud::compute::EcsError;
 use awo_cloud::definitions::{Derivation, Mount};
 use awo_cloud::{Cloud, Environment};
 use awo_domain::{OrgId, Timestamp};
 use awo_execution::launcher::Launcher;
+use awo_local::ecs::Conduct;
 use awo_tests::faults::{Fault, Faults};
 use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use super::{refused, statuses, verified, verify};
 
@@ -134,6 +138,55 @@ async fn an_organization_has_one_task_definition_of_its_own_until_a_deployment_b
     assert_eq!(launch.task_definition(), family);
     let revision = compute.task_definition(&family).await.unwrap().revision();
     assert_eq!(revision, before + 1, "made once");
+}
+
+/// Launches of a burst, by half as many processes.
+const BURST: u128 = 6;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_launches_of_a_burst_share_one_registration_of_their_family() {
+    let service = service().await;
+    let cloud = &service.service.cloud;
+    service.service.ecs.set_conduct(Conduct {
+        registers_for: Duration::from_millis(500),
+        registers_every: Duration::from_millis(200),
+        ..Conduct::default()
+    });
+    let org = OrgId::new(Timestamp::from_epoch_ms(1), 1);
+    let mut launches = JoinSet::new();
+    for _ in 0..BURST / 2 {
+        let process = Launcher::new(cloud).unwrap();
+        for launcher in [process.clone(), process] {
+            let org = org.clone();
+            launches.spawn(async move { launcher.launch_for(&org).await });
+        }
+    }
+    let family = format!("awo-runner-{org}");
+    for launch in launches.join_all().await {
+        assert_eq!(launch.unwrap().task_definition(), family);
+    }
+    let newest = cloud.compute().unwrap().task_definition(&family).await;
+    assert_eq!(newest.unwrap().revision(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_definition_that_ecs_does_not_accept_now_is_a_matter_of_capacity() {
+    let service = service().await;
+    let launcher = Launcher::new(&service.service.cloud).unwrap();
+    let [first, second] = [1, 2].map(|nth| OrgId::new(Timestamp::from_epoch_ms(1), nth));
+    let hourly = Conduct {
+        registers_every: Duration::from_secs(3_600),
+        ..Conduct::default()
+    };
+    service.service.ecs.set_conduct(hourly);
+    launcher.launch_for(&first).await.unwrap();
+    let refused = launcher.launch_for(&second).await;
+    let Err(EcsError::Busy { reason }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(reason, "Rate exceeded");
+    service.service.ecs.set_conduct(Conduct::default());
+    launcher.launch_for(&second).await.unwrap();
 }
 
 /// More calls than the making of a definition takes.
