@@ -15,6 +15,10 @@ true verdict. Nothing is configured: there is no `verify.yaml`. Rows that are wr
 | bare, awo | seconds of the maintainer's commands and of `awo verify`, installation included |
 | fault | a seeded fault through a local service: **f**ound by the first verification, fed **b**ack to the agent, fixed and **v**erified in the second iteration, **d**elivered; – for a stage that was not reached |
 
+Times are of one run on a machine of two cores that other work may share; a verification's commands run at a lower priority
+(niceness 10) and without the caches of the user's home. The maintainer's commands need dpkg-dev, cmake, autoconf, automake,
+libtool, golang-go, ruby-rspec, phpunit and maven of Debian; without one a true verdict is `failed`.
+
 The agent is an oracle: it applies the fix once its prompt reports the failure, so the column measures the service and no model.
 """
 AGREES = {"passed": ["verified"], "unverified": ["unverified"], "failed": ["failed"], "error": ["error"],
