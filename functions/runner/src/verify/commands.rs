@@ -3,13 +3,13 @@
 
 use awo_domain::verification::{Check, Status};
 
-use super::counts::{self, Counts};
 use super::findings::{Findings, Stamp};
 use super::{Kind, MissingTool, Verification, check, no_answer, took};
 use crate::contained_process::{End, FinishedCommand};
 use crate::inspection::{Answer, Task};
 use crate::plan::Command;
 use crate::stop::StopOutcome;
+use crate::toolchains::counting::{self as counts, Counts};
 
 /// Most findings of all commands together that become checks of their own.
 pub(super) const MAX_NAMED: usize = 200;

@@ -15,7 +15,6 @@ mod blackbox;
 mod clean_tree;
 mod commands;
 mod contracts;
-mod counts;
 mod coverage;
 mod custom;
 mod files;

@@ -1,0 +1,10 @@
+//! Node.js.
+
+mod runners;
+
+use super::Toolchain;
+
+pub(super) static TOOLCHAIN: Toolchain = Toolchain {
+    name: "Node.js",
+    runners: &runners::ALL,
+};

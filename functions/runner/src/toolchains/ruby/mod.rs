@@ -1,0 +1,10 @@
+//! Ruby.
+
+mod runners;
+
+use super::Toolchain;
+
+pub(super) static TOOLCHAIN: Toolchain = Toolchain {
+    name: "Ruby",
+    runners: &runners::ALL,
+};

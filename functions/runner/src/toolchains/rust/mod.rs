@@ -1,0 +1,10 @@
+//! Rust.
+
+mod runners;
+
+use super::Toolchain;
+
+pub(super) static TOOLCHAIN: Toolchain = Toolchain {
+    name: "Rust",
+    runners: &runners::ALL,
+};
