@@ -52,6 +52,7 @@ mod shell;
 mod snapshot;
 mod stop;
 mod stop_listener;
+mod toolchains;
 mod verify;
 mod work_dir;
 mod working_copy;

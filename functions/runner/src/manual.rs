@@ -27,7 +27,7 @@ use crate::exit::{EXIT_FENCED, EXIT_TERMINATED, refuse};
 use crate::inspection::{Inspector, MEMORY_MB};
 use crate::layout::{Room, write_anew};
 use crate::output::last_bytes;
-use crate::plan::Plan;
+use crate::plan::{Command, FrozenPlan};
 use crate::registries::Registries;
 use crate::safe_files;
 use crate::settings::Settings;
@@ -163,7 +163,7 @@ async fn work(
         registries: &registries,
         processes: &processes,
     };
-    let result = inside.verified(&frozen.plan, &subject, dir).await?;
+    let result = inside.verified(&frozen, &subject, dir).await?;
     tracing::info!(
         event = "verified",
         summary = result.summary,
@@ -199,7 +199,7 @@ impl Inside<'_> {
     /// neither does the result.
     async fn verified(
         &self,
-        plan: &Plan,
+        frozen: &FrozenPlan,
         subject: &Subject,
         dir: WorkDir,
     ) -> Result<CombinedResult, StopOutcome> {
@@ -209,8 +209,11 @@ impl Inside<'_> {
         let judged = match self.set_up(subject, &checkout, began).await {
             Ok(()) => {
                 let limit = Duration::from_millis(self.spec.timeout_ms);
-                let verification = Verification::new(self.processes, plan, subject, limit)
+                let install = self.open_installs(frozen, subject);
+                let verification = Verification::new(self.processes, &frozen.plan, subject, limit)
                     .begun_at(began)
+                    .installing(&install)
+                    .of_base(frozen)
                     .with(self.environment.variables(SecretPhase::Verify));
                 verification.run(plugins).await.map(|done| done.result)
             }
@@ -229,6 +232,15 @@ impl Inside<'_> {
         };
         result.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(self.environment.masks.all_texts(result))
+    }
+
+    /// Installations whose folder is not filled; none where the environment has a setup of its own.
+    fn open_installs(&self, frozen: &FrozenPlan, subject: &Subject) -> Vec<Command> {
+        let environment = self.environment.of_run.as_ref();
+        if environment.is_some_and(|one| !one.setup.is_empty()) {
+            return Vec::new();
+        }
+        frozen.open_installs(&subject.dir)
     }
 
     /// The environment's setup, within the verification's time.

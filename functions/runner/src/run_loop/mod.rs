@@ -7,6 +7,7 @@ mod children;
 mod delivered;
 mod gates;
 mod hooks;
+mod installation;
 mod integration;
 mod outages;
 mod protection;
@@ -167,9 +168,11 @@ pub(crate) async fn run(
         if let Some(head) = &base.head {
             return work.verify_head(tally, head).await;
         }
+        work.check_tools().await?;
         work.post_create().await?;
         work.set_up().await?;
-        work.check_tools().await?;
+        work.install().await?;
+        work.check_tools_again().await?;
         work.iterate(tally).await?;
         work.deliver(tally).await
     }

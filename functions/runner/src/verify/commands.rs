@@ -3,13 +3,13 @@
 
 use awo_domain::verification::{Check, Status};
 
-use super::counts::{self, Counts};
 use super::findings::{Findings, Stamp};
 use super::{Kind, MissingTool, Verification, check, no_answer, took};
 use crate::contained_process::{End, FinishedCommand};
 use crate::inspection::{Answer, Task};
 use crate::plan::Command;
 use crate::stop::StopOutcome;
+use crate::toolchains::counting::{self as counts, Counts};
 
 /// Most findings of all commands together that become checks of their own.
 pub(super) const MAX_NAMED: usize = 200;
@@ -17,12 +17,12 @@ pub(super) const MAX_NAMED: usize = 200;
 const NO_TESTS: &str = "no tests ran";
 
 /// The outcome of a command.
-struct Ran {
+pub(super) struct Ran {
     /// Its own check, and then those of its report.
-    checks: Vec<Check>,
+    pub(super) checks: Vec<Check>,
     /// True if it ran and all was well in the end.
-    passed: bool,
-    missing: Option<MissingTool>,
+    pub(super) passed: bool,
+    pub(super) missing: Option<MissingTool>,
 }
 
 impl From<Check> for Ran {
@@ -36,47 +36,7 @@ impl From<Check> for Ran {
 }
 
 impl Verification<'_> {
-    /// Runs the set-up commands if they were not; false if there is no use in going on.
-    pub(super) async fn set_up(&mut self, checks: &mut Vec<Check>) -> Result<bool, StopOutcome> {
-        if let Some(done) = self.set_up {
-            return Ok(done);
-        }
-        for command in &self.plan.setup {
-            let mut ran = self.command(command, Kind::Other).await?;
-            for check in &mut ran.checks {
-                check.name = format!("setup: {}", check.name);
-            }
-            // What is prepared is not what is verified.
-            ran.passed = false;
-            let passed = worst(&ran.checks).passes();
-            self.keep(checks, ran);
-            if !passed {
-                self.set_up = Some(false);
-                return Ok(false);
-            }
-        }
-        self.set_up = Some(true);
-        Ok(true)
-    }
-
-    /// Set-up, then these commands; all of them, so that an agent learns of all that is wrong.
-    pub(super) async fn commands(
-        &mut self,
-        commands: &[Command],
-        kind: Kind,
-    ) -> Result<Vec<Check>, StopOutcome> {
-        let mut checks = Vec::new();
-        if commands.is_empty() || !self.set_up(&mut checks).await? {
-            return Ok(checks);
-        }
-        for command in commands {
-            let ran = self.tried(command, kind).await?;
-            self.keep(&mut checks, ran);
-        }
-        Ok(checks)
-    }
-
-    fn keep(&mut self, checks: &mut Vec<Check>, ran: Ran) {
+    pub(super) fn keep(&mut self, checks: &mut Vec<Check>, ran: Ran) {
         self.named += ran.checks.len().saturating_sub(1);
         self.verified |= ran.passed;
         if self.missing.is_none() {
@@ -86,7 +46,7 @@ impl Verification<'_> {
     }
 
     /// What could not be judged is not tried again: it took all its time, or broke its tool.
-    async fn tried(&self, command: &Command, kind: Kind) -> Result<Ran, StopOutcome> {
+    pub(super) async fn tried(&self, command: &Command, kind: Kind) -> Result<Ran, StopOutcome> {
         let first = self.command(command, kind).await?;
         let Kind::Test { retries } = kind else {
             return Ok(first);
@@ -110,7 +70,7 @@ impl Verification<'_> {
         Ok(Ran { checks, ..first })
     }
 
-    async fn command(&self, command: &Command, kind: Kind) -> Result<Ran, StopOutcome> {
+    pub(super) async fn command(&self, command: &Command, kind: Kind) -> Result<Ran, StopOutcome> {
         let dir = &self.subject.dir;
         let report = command.report.as_ref();
         let before = match report {
@@ -122,7 +82,7 @@ impl Verification<'_> {
             Err(check) => return Ok(check.into()),
         };
         let own = self.judged(command.name(), command.limit(), &finished);
-        if let Some(missing) = missing(command, &finished) {
+        if let Some(missing) = self.missing_of(command, &finished) {
             let message = format!("{missing}; {}", own.message);
             let check = check(&own.name, Status::Error, &message);
             return Ok(Ran {
@@ -175,13 +135,6 @@ impl Ran {
     }
 }
 
-fn missing(command: &Command, finished: &FinishedCommand) -> Option<MissingTool> {
-    match finished.end {
-        End::Exited(code) => MissingTool::of(command, code, &finished.output),
-        _ => None,
-    }
-}
-
 /// The command's check with its tool's counts of tests.
 fn with_counts(own: Check, counts: Counts, finished: &FinishedCommand) -> Ran {
     let names = counts::failed_names(&finished.output);
@@ -220,7 +173,7 @@ fn no_tests(own: Check, message: String) -> Ran {
     }
 }
 
-fn worst(checks: &[Check]) -> Status {
+pub(super) fn worst(checks: &[Check]) -> Status {
     Status::worst(checks.iter().map(|check| check.status))
 }
 

@@ -196,7 +196,7 @@ fn put_back_commands(
 ) -> io::Result<Vec<PathBuf>> {
     let mut rewritten = Vec::new();
     for manifest in &frozen.manifests {
-        let name = manifest.name();
+        let name = manifest.path();
         if !changes.iter().any(|change| change.path == Path::new(name)) {
             continue;
         }

@@ -274,10 +274,8 @@ fn tests_for_pytest_are_never_run_by_another_runner() {
     let ended = scene.run();
     let why = ended.failed(Code::WorkspaceFailed);
     assert!(why.contains("pytest") && why.contains("install"), "{why}");
-    let check = ended.check("python tests");
-    assert_eq!(check.status, Status::Error, "{}", check.message);
-    assert!(check.message.contains("pytest"), "{}", check.message);
-    assert_eq!(ended.finish.unwrap().iterations, 1);
+    let finish = ended.finish.unwrap();
+    assert_eq!((finish.iterations, finish.executed), (0, false));
 }
 
 #[test]
