@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::errors::codes::CODES;
 
 /// The occasion of each code of a failed run; the code itself has the remedy.
-const RUN_CODES: [(&str, &str); 14] = [
+const RUN_CODES: [(&str, &str); 15] = [
     (
         "MAX_ITERATIONS_REACHED",
         "The verification passed in no iteration.",

@@ -11,9 +11,10 @@ use super::protection::names;
 use super::services::FIRST_PATIENCE;
 use super::{Abort, Tally, Verdict, Work, fail};
 use crate::git::GitError;
-use crate::plan::{Manifest, PLAN_FILE};
+use crate::plan::PLAN_FILE;
 use crate::repository::{Change, Head};
 use crate::stop::StopOutcome;
+use crate::toolchains::Manifest;
 use crate::verify::subject::Reference;
 use crate::verify::{self, NotPrepared};
 
@@ -113,7 +114,7 @@ impl Work<'_> {
             // The verification reports it, and does not pass.
             Err(NotPrepared::Check(_)) => Vec::new(),
         };
-        let manifests: Vec<&str> = self.frozen.manifests.iter().map(Manifest::name).collect();
+        let manifests: Vec<&str> = self.frozen.manifests.iter().map(Manifest::path).collect();
         let is_gate = |change: &&Change| {
             let is_named = |name: &str| change.path == Path::new(name);
             let is_protected = protected.iter().any(|one| std::ptr::eq(*one, *change));

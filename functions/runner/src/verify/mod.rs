@@ -52,7 +52,7 @@ use crate::toolchains::Manifest;
 use clean_tree::Differing;
 use findings::Stamp;
 use inspected::no_answer;
-use messages::{check, failed, passed, took, with_output};
+use messages::{failed, passed, took, with_output};
 
 pub(crate) use blackbox::blackbox_faults;
 pub(crate) use clean_tree::Tree;
