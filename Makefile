@@ -185,5 +185,6 @@ bench-caches: programs ## Measure what caches save a Node and a Python project, 
 	@tests/caches/measure.py '$(BIN_DIR)'
 
 include infra/deploy.mk
+include infra/release.mk
 
 .PHONY: help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-console test-tutorials test-clients test-outage test-crash test-model lint bench bench-caches bench-console bench-machine
