@@ -189,5 +189,6 @@ bench-repositories: programs ## Measure plans, verdicts and seeded faults of rea
 	@tests/repositories/run.py '$(BIN_DIR)' --only '$(ONLY)' $(if $(WORK),--work '$(WORK)')
 
 include infra/deploy.mk
+include infra/release.mk
 
 .PHONY: help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-console test-tutorials test-clients test-outage test-crash test-model lint bench bench-caches bench-console bench-machine bench-repositories
