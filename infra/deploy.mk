@@ -8,7 +8,8 @@ ARCH ?= $(or $(call answered,Architecture),arm64)
 # The stack's region, else the default of the AWS tools.
 ANSWERED_REGION = $(call answered,Region)
 IN_REGION = $(or $(REGION),$(ANSWERED_REGION),$(AWS_REGION),$(AWS_DEFAULT_REGION),$(shell aws configure get region 2>/dev/null))
-IMAGE_TAG ?= latest
+# Without one, an image gets a tag of its own and becomes the stack's. The repository moves no tag to another image.
+IMAGE_TAG ?=
 # The image of tasks; `runner-base` is the base for a team's own image.
 IMAGE_TARGET ?= runner
 DEPLOY_VENV := .venv
@@ -90,20 +91,30 @@ stack-env: region ## Print the settings of awo and of operate.md's commands for 
 
 # For the stack's architecture, regardless of ARCH. With a separate builder, since docker's cannot compress with zstd; layers of
 # the previous image are reused, whichever machine built it.
-image: region ## Build the image of runs and push it to the stack's repository (needs docker and aws; IMAGE_AGENTS, IMAGE_PACKAGES, IMAGE_TARGET)
+image: region ## Build the image of runs, push it to the stack's repository, and deploy its digest (needs docker and aws; IMAGE_AGENTS, IMAGE_PACKAGES, IMAGE_TARGET; IMAGE_TAG=… pushes only)
 	@set -e; \
 	stack() { aws cloudformation describe-stacks --region '$(IN_REGION)' --stack-name '$(STACK)' --query "$$1" --output text; }; \
 	repository=$$(stack "Stacks[0].Outputs[?OutputKey=='RunnerRepository'].OutputValue"); \
 	architecture=$$(stack "Stacks[0].Parameters[?ParameterKey=='Architecture'].ParameterValue"); \
+	previous=$$(stack "Stacks[0].Parameters[?ParameterKey=='RunnerImage'].ParameterValue"); \
 	case "$$architecture" in arm64) platform=linux/arm64 ;; x86_64) platform=linux/amd64 ;; \
 		*) echo "image: the stack $(STACK) has the architecture '$$architecture'" >&2; exit 1 ;; esac; \
+	tag='$(IMAGE_TAG)'; [ -n "$$tag" ] || tag=runs-$$(date -u +%Y%m%d-%H%M%S); \
+	case "$$previous" in "$$repository"*) cached="--cache-from $$previous" ;; *) cached= ;; esac; \
 	aws ecr get-login-password --region '$(IN_REGION)' | docker login --username AWS --password-stdin "$${repository%%/*}"; \
 	docker buildx inspect awo >/dev/null 2>&1 || docker buildx create --name awo --driver docker-container >/dev/null; \
+	mkdir -p target; \
 	docker buildx build --builder awo --platform "$$platform" --provenance=false --target '$(IMAGE_TARGET)' \
 		$(if $(IMAGE_AGENTS),--build-arg AGENTS='$(IMAGE_AGENTS)') $(if $(IMAGE_PACKAGES),--build-arg PACKAGES='$(IMAGE_PACKAGES)') \
-		--cache-from "$$repository:$(IMAGE_TAG)" --cache-to type=inline \
-		--output "type=image,push=true,oci-mediatypes=true,compression=zstd,force-compression=true,name=$$repository:$(IMAGE_TAG)" \
-		--file infra/runner/Dockerfile .
+		$$cached --cache-to type=inline --metadata-file target/image.json \
+		--output "type=image,push=true,oci-mediatypes=true,compression=zstd,force-compression=true,name=$$repository:$$tag" \
+		--file infra/runner/Dockerfile .; \
+	digest=$$(sed -n 's/.*"containerimage.digest": *"\(sha256:[0-9a-f]*\)".*/\1/p' target/image.json); \
+	[ -n "$$digest" ] || { echo 'image: docker reported no digest in target/image.json' >&2; exit 1; }; \
+	echo "image: $$repository:$$tag is $$repository@$$digest"; \
+	[ -n '$(IMAGE_TAG)' ] || $(DEPLOY_IMAGE) PARAMETERS="RunnerImage=$$repository@$$digest"
+
+DEPLOY_IMAGE = $(MAKE) --no-print-directory deploy STACK='$(STACK)'
 
 # Separate environments: the tools and the stand-in need different versions of one library, and the
 # tests of deliveries need only one library.

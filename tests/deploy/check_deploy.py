@@ -1,7 +1,7 @@
 """`make check-deploy`: proves the cloud deployment without an account.
 
   lint    template.yaml and what it expands to (check_template.py), what `make deploy` does to an
-          account (check_first.py), and `make restore` (check_restore.py)
+          account (check_first.py), `make image` (check_image.py) and `make restore` (check_restore.py)
   build   every function as it is deployed, and the programs that the next step needs
   deploy  what `sam build` makes of template.yaml to a stand-in for AWS on loopback: with a network of
           its own, and into one that is there; and through the second whole runs, a webhook's delivery,
@@ -27,6 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import check_first  # noqa: E402
+import check_image  # noqa: E402
 import check_restore  # noqa: E402
 import check_template  # noqa: E402
 import cloud  # noqa: E402
@@ -68,7 +69,7 @@ STEPS = ("lint", "build", "deploy")
 
 
 def lint() -> None:
-    faults = check_template.check() + check_first.check() + check_restore.check()
+    faults = check_template.check() + check_first.check() + check_image.check() + check_restore.check()
     if faults:
         raise CheckFailed("the deployment has faults:\n" + "\n".join(f"  {fault}" for fault in faults))
 

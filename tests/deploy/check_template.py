@@ -230,6 +230,12 @@ def wrong_permissions(expanded: dict) -> list[str]:
     return faults
 
 
+def movable_images(expanded: dict) -> list[str]:
+    """Repositories in which another image can take the place of one that tasks start."""
+    repositories = of_type(expanded, "AWS::ECR::Repository").items()
+    return [f"{name}: its tags can be moved" for name, p in repositories if p.get("ImageTagMutability") != "IMMUTABLE"]
+
+
 # ---------------------------------------------------------------------------- limits
 
 
@@ -277,7 +283,7 @@ def check() -> list[str]:
         faults += lint("cfn-lint, expanded", [str(tools / "cfn-lint"), "-t", str(path), "-i", "W", "-r", REGION])
     faults += refused_variants(template)
     faults += dangling(expanded) + wrong_programs(template) + wrong_variables(expanded)
-    faults += wrong_permissions(expanded) + wrong_routes(template) + check_operation.check(template, expanded)
+    faults += movable_images(expanded) + wrong_permissions(expanded) + wrong_routes(template) + check_operation.check(template, expanded)
     print("    routes:")
     for path, method, program in routes(template):
         print(f"      {method:<5} {path:<40} {program}")

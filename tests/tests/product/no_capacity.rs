@@ -85,17 +85,22 @@ async fn a_run_without_capacity_gives_its_slot_back_after_a_minute_and_waits_unt
 }
 
 #[tokio::test]
-async fn a_throttle_that_names_a_parameter_ends_no_run() {
-    let world = refusing_world(Conduct {
-        refuses_tasks: Some("Request limit exceeded.".to_owned()),
-        ..Conduct::default()
-    })
-    .await;
-    let story = came_back(&world).await;
-    for _ in 0..15 {
-        world.sweep_after_a_minute().await;
-        let run = story.run().await;
-        assert!(!run.status.is_terminal(), "{run:?}");
+async fn a_throttle_or_a_fault_of_the_account_that_names_a_parameter_ends_no_run() {
+    for message in [
+        "Request limit exceeded.",
+        "The subnet ID 'subnet-1' does not exist",
+    ] {
+        let world = refusing_world(Conduct {
+            refuses_tasks: Some(message.to_owned()),
+            ..Conduct::default()
+        })
+        .await;
+        let story = came_back(&world).await;
+        for _ in 0..15 {
+            world.sweep_after_a_minute().await;
+            let run = story.run().await;
+            assert!(!run.status.is_terminal(), "{message}: {run:?}");
+        }
     }
 }
 

@@ -1,23 +1,38 @@
-//! Refusals of ECS that pass: a quota, a throttle, or a rival at the same family of definitions. ECS
-//! reports them under several codes, of which no SDK repeats all.
+//! Refusals of ECS that are no fault of a run: those that pass, for a quota, a throttle, or a rival at the same
+//! family of definitions; and those of the account or the deployment, which an operator repairs. ECS reports them under
+//! several codes, of which no SDK repeats all.
 
 use awo_domain::Error;
 use aws_sdk_ecs::error::ProvideErrorMetadata;
 use thiserror::Error as ThisError;
 
 /// Parts of the codes of such refusals.
-const CODES: [&str; 4] = ["Capacity", "Throttl", "Limit", "TooManyRequests"];
-/// Parts of their messages under a code that also stands for faults of the request.
-const MESSAGES: [&str; 3] = [
+const CODES: [&str; 9] = [
+    "Capacity",
+    "Throttl",
+    "Limit",
+    "TooManyRequests",
+    "AccessDenied",
+    "Blocked",
+    "ClusterNotFound",
+    "PlatformUnknown",
+    "UnsupportedFeature",
+];
+/// Parts of their messages, in small letters, under a code that also stands for faults of the request.
+const MESSAGES: [&str; 7] = [
     "too many concurrent attempts",
     "request limit exceeded",
     "rate exceeded",
+    "not authorized",
+    "unable to assume",
+    "subnet",
+    "security group",
 ];
 
 /// Failure of a call of ECS.
 #[derive(Debug, ThisError)]
 pub enum EcsError {
-    /// A refusal that passes. The same call is accepted later.
+    /// A refusal that is no fault of the run. The same call is accepted later, or after a repair.
     #[error("ECS accepts no such call now: {reason}")]
     Busy {
         /// ECS's words.
@@ -28,7 +43,7 @@ pub enum EcsError {
     Failed(#[from] Error),
 }
 
-/// ECS's words, if it refused a call only for now.
+/// ECS's words, if the refusal of a call is no fault of the run.
 pub(crate) fn busy(error: &impl ProvideErrorMetadata) -> Option<String> {
     let code = error.code()?;
     let message = error.message().unwrap_or_default();
@@ -49,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_that_pass_are_no_faults_of_the_request() {
+    fn quotas_throttles_rivals_and_faults_of_the_account_are_no_fault_of_a_run() {
         for (code, message) in [
             (
                 "ClientException",
@@ -60,6 +75,19 @@ mod tests {
             ("ClientException", "Rate exceeded"),
             ("LimitExceededException", "The limit is reached."),
             ("CapacityUnavailableException", "No capacity."),
+            (
+                "AccessDeniedException",
+                "User is not authorized to perform: iam:PassRole",
+            ),
+            (
+                "InvalidParameterException",
+                "The subnet ID 'subnet-1' does not exist",
+            ),
+            ("ClusterNotFoundException", "Cluster not found."),
+            (
+                "ClientException",
+                "ECS was unable to assume the role that was provided for this task.",
+            ),
         ] {
             let reason = busy(&refusal(code, message));
             assert_eq!(reason.as_deref(), Some(message), "{code}");
@@ -70,7 +98,10 @@ mod tests {
                 "InvalidParameterException",
                 "No Fargate configuration exists for given values.",
             ),
-            ("AccessDeniedException", "not authorized"),
+            (
+                "InvalidParameterException",
+                "Memory of the containers is greater than that of the task.",
+            ),
         ] {
             assert_eq!(busy(&refusal(code, message)), None, "{code}: {message}");
         }
