@@ -272,7 +272,8 @@ impl Inside<'_> {
     /// Takes every secret out of the workspace.
     async fn scrub(&self, dir: WorkDir, since: SystemTime) -> Result<(), String> {
         let masks = self.environment.masks.clone();
-        scrub_in_background(masks, vec![dir.checkout()], since, dir).await
+        let folders = vec![dir.checkout()];
+        scrub_in_background(masks, folders, since, self.processes.user(), dir).await
     }
 }
 

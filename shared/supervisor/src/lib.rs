@@ -10,7 +10,7 @@
 //! child would steal the children of a runtime that waits for its own.
 //!
 //! The tree's use of the machine is limited, too (`limits`): it is measured, and a tree that
-//! exceeds a limit is killed. What it sees of the file system (`sandbox`) and of the network (`network`)
+//! exceeds a limit is killed. A seccomp filter (`filter`, `calls`) keeps every command from other processes. What it sees of the file system (`sandbox`) and of the network (`network`)
 //! can be restricted.
 //!
 //! A limitation: a command of the *same* user may kill the supervisor itself. Its main child then

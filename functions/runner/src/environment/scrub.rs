@@ -1,4 +1,5 @@
-//! Takes values out of files that a phase has left behind. No link is followed: each folder is opened
+//! Takes values out of what a phase has left behind: contents of files, and extended attributes; what has a
+//! value in its name, or a link that leads to one, is removed. No link is followed: each folder is opened
 //! below the open one above it, so that no process which moves folders meanwhile leads out of them; and a
 //! file is written anew and takes the place of the old one, so that a hard link to another one does not
 //! reach it.
@@ -6,15 +7,21 @@
 //! A value is found where it stands as it is. One that a process has encoded is not: a process with a
 //! secret in a phase can write it down in a way that nobody else reads.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::borrow::Cow;
+use std::fs::{self, DirEntry, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use nix::errno::Errno;
 use nix::libc::{O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK};
+use nix::unistd::{Whence, lseek};
+use rustix::fs::{fgetxattr, fgetxattr_query, flistxattr, flistxattr_query, fremovexattr};
 
+use crate::agent_user::AgentUser;
 use crate::masks::Masks;
 use crate::safe_files::open_dir;
 
@@ -32,7 +39,13 @@ const CLOSED_FILE: u32 = 0o600;
 /// What the name of a file that is written ends with until it takes its place.
 const DRAFT: &str = ".awo-scrubbed";
 
-/// As [`scrub`], in a thread of its own; `keeps` is what keeps the folders open.
+/// Folders for temporary files that all commands of a machine write.
+const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+/// Attributes that anybody may give to files of theirs.
+const OWN_ATTRIBUTES: &[u8] = b"user.";
+
+/// As [`scrub`], in a thread of its own; `keeps` is what keeps the folders open. What the agents' user has left
+/// in shared folders is searched as well, where that is another user: ours has other things there.
 ///
 /// # Errors
 /// A sentence.
@@ -40,12 +53,16 @@ pub(crate) async fn scrub_in_background<K: Send + 'static>(
     masks: Masks,
     folders: Vec<PathBuf>,
     since: SystemTime,
+    agents: Option<AgentUser>,
     keeps: K,
 ) -> Result<(), String> {
     let scrubbing = move || {
-        let scrubbed = scrub(&masks, &folders, since);
+        let own = scrub(&masks, &folders, since, None);
         drop(keeps);
-        scrubbed
+        let shared = agents.map_or(Ok(0), |user| {
+            scrub(&masks, &SHARED.map(PathBuf::from), since, Some(user.uid))
+        });
+        Ok::<_, io::Error>(own? + shared?)
     };
     let why = match tokio::task::spawn_blocking(scrubbing).await {
         Ok(Ok(0)) => return Ok(()),
@@ -66,11 +83,16 @@ pub(crate) async fn scrub_in_background<K: Send + 'static>(
 }
 
 /// Takes the values out of all files below these folders that were changed since, by the kernel's own
-/// time. How many files it was.
+/// time, or of those that this user owns. How many files it was.
 ///
 /// # Errors
 /// If a file that may hold a value could be neither read nor removed.
-fn scrub(masks: &Masks, folders: &[PathBuf], since: SystemTime) -> io::Result<usize> {
+fn scrub(
+    masks: &Masks,
+    folders: &[PathBuf],
+    since: SystemTime,
+    owner: Option<u32>,
+) -> io::Result<usize> {
     if masks.is_empty() {
         return Ok(0);
     }
@@ -79,6 +101,7 @@ fn scrub(masks: &Masks, folders: &[PathBuf], since: SystemTime) -> io::Result<us
         masks,
         // A second of slack: file systems round.
         since: since.map_or(0, |since| since.as_secs().saturating_sub(1)),
+        owner,
         looked: 0,
         changed: 0,
     };
@@ -92,7 +115,11 @@ fn scrub(masks: &Masks, folders: &[PathBuf], since: SystemTime) -> io::Result<us
         });
         match known {
             Err(why) if why.kind() == io::ErrorKind::NotFound => {}
-            opened => scrubber.folder(&opened?, 0)?,
+            opened => {
+                let folder = opened?;
+                scrubber.attributes(&folder)?;
+                scrubber.folder(&folder, 0)?;
+            }
         }
     }
     Ok(scrubber.changed)
@@ -102,6 +129,8 @@ struct Scrubber<'a> {
     masks: &'a Masks,
     /// Seconds of the epoch.
     since: u64,
+    /// What is another user's is left alone; everything is searched where absent.
+    owner: Option<u32>,
     looked: usize,
     changed: usize,
 }
@@ -109,27 +138,84 @@ struct Scrubber<'a> {
 impl Scrubber<'_> {
     fn folder(&mut self, folder: &File, depth: usize) -> io::Result<()> {
         for entry in fs::read_dir(path_of(folder))? {
-            let entry = entry?;
-            let meta = match entry.metadata() {
-                Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
-                other => other?,
+            match self.entry(&entry?, depth) {
+                // It has gone meanwhile, as others' files do in a shared folder.
+                Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+                searched => searched?,
+            }
+        }
+        Ok(())
+    }
+
+    /// An entry of an open folder, and all below it.
+    fn entry(&mut self, entry: &DirEntry, depth: usize) -> io::Result<()> {
+        let meta = entry.metadata()?;
+        if self.owner.is_some_and(|owner| meta.uid() != owner) {
+            return Ok(());
+        }
+        if self.is_named(entry, &meta) {
+            self.changed += 1;
+            return if meta.is_dir() {
+                fs::remove_dir_all(entry.path())
+            } else {
+                fs::remove_file(entry.path())
             };
-            if meta.is_dir() && depth < MAX_DEPTH {
-                let below = opened(&entry.path(), O_DIRECTORY, CLOSED_FOLDER)?;
-                self.folder(&below, depth + 1)?;
+        }
+        if meta.is_dir() && depth < MAX_DEPTH {
+            let below = opened(&entry.path(), O_DIRECTORY, CLOSED_FOLDER)?;
+            self.attributes(&below)?;
+            self.folder(&below, depth + 1)?;
+        }
+        if meta.is_dir() && depth >= MAX_DEPTH {
+            fs::remove_dir_all(entry.path())?;
+        }
+        let ctime = u64::try_from(meta.ctime()).unwrap_or(u64::MAX);
+        if meta.is_file() && ctime >= self.since {
+            self.looked += 1;
+            if self.looked > MAX_FILES {
+                return Err(io::Error::other(format!(
+                    "there are more than {MAX_FILES} files"
+                )));
             }
-            if meta.is_dir() && depth >= MAX_DEPTH {
-                fs::remove_dir_all(entry.path())?;
+            self.file(&entry.path())?;
+        }
+        Ok(())
+    }
+
+    fn has_value(&self, bytes: &[u8]) -> bool {
+        matches!(self.masks.bytes(bytes), Cow::Owned(_))
+    }
+
+    /// True if a value stands in a name, or in what a link leads to.
+    fn is_named(&self, entry: &DirEntry, meta: &Metadata) -> bool {
+        let leads_to = || fs::read_link(entry.path()).unwrap_or_default();
+        self.has_value(entry.file_name().as_bytes())
+            || (meta.is_symlink() && self.has_value(leads_to().as_os_str().as_bytes()))
+    }
+
+    /// Removes the attributes of an open file or folder that hold a value.
+    fn attributes(&mut self, file: &File) -> io::Result<()> {
+        // A file system that has none says so.
+        let size = flistxattr_query(file).unwrap_or(0);
+        let mut names = vec![0; size];
+        let size = if size == 0 {
+            0
+        } else {
+            flistxattr(file, &mut names[..])?
+        };
+        let names = names[..size].split(|byte| *byte == 0);
+        for name in names.filter(|name| name.starts_with(OWN_ATTRIBUTES)) {
+            let Ok(size) = fgetxattr_query(file, name) else {
+                continue;
+            };
+            let mut value = vec![0; size];
+            if !value.is_empty() {
+                let size = fgetxattr(file, name, &mut value[..])?;
+                value.truncate(size);
             }
-            let ctime = u64::try_from(meta.ctime()).unwrap_or(u64::MAX);
-            if meta.is_file() && ctime >= self.since {
-                self.looked += 1;
-                if self.looked > MAX_FILES {
-                    return Err(io::Error::other(format!(
-                        "there are more than {MAX_FILES} files"
-                    )));
-                }
-                self.file(&entry.path())?;
+            if self.has_value(name) || self.has_value(&value) {
+                fremovexattr(file, name)?;
+                self.changed += 1;
             }
         }
         Ok(())
@@ -142,7 +228,11 @@ impl Scrubber<'_> {
             other => other?,
         };
         let meta = known.metadata()?;
-        if !meta.is_file() || !self.holds(&known)? {
+        if !meta.is_file() {
+            return Ok(());
+        }
+        self.attributes(&known)?;
+        if !self.holds(&known)? {
             return Ok(());
         }
         self.changed += 1;
@@ -167,22 +257,45 @@ impl Scrubber<'_> {
         fs::rename(draft, path)
     }
 
-    /// Whether any value stands in a file, also across two of the pieces in which it is read.
-    fn holds(&self, mut file: &File) -> io::Result<bool> {
-        let mut stream = self.masks.stream();
+    /// Whether any value stands in a file, also across two of the pieces in which it is read. Holes are
+    /// skipped: a file of terabytes that nobody wrote has nothing to read.
+    fn holds(&self, file: &File) -> io::Result<bool> {
         let mut piece = vec![0; CHUNK_BYTES];
-        let (mut read, mut shown) = (0, 0);
-        loop {
-            let count = file.read(&mut piece)?;
-            if count == 0 {
-                break;
+        let mut position = 0;
+        while let Some((from, to)) = data_from(file, position)? {
+            lseek(file, from, Whence::SeekSet)?;
+            let mut data = file.take(to.saturating_sub(from).cast_unsigned());
+            let mut stream = self.masks.stream();
+            let (mut read, mut shown) = (0, 0);
+            loop {
+                let count = data.read(&mut piece)?;
+                if count == 0 {
+                    break;
+                }
+                read += count;
+                shown += stream.push(&piece[..count]).len();
             }
-            read += count;
-            shown += stream.push(&piece[..count]).len();
+            // A mask is shorter than any value.
+            if shown + stream.end().len() != read {
+                return Ok(true);
+            }
+            position = to;
         }
-        // A mask is shorter than any value.
-        Ok(shown + stream.end().len() != read)
+        Ok(false)
     }
+}
+
+/// The next part of a file that is no hole: its beginning, and the position behind it.
+fn data_from(file: &File, position: i64) -> io::Result<Option<(i64, i64)>> {
+    let from = match lseek(file, position, Whence::SeekData) {
+        Ok(from) => from,
+        Err(Errno::ENXIO) => return Ok(None),
+        // A file system that does not know holes has none.
+        Err(Errno::EINVAL) if position == 0 => return Ok(Some((0, i64::MAX))),
+        Err(Errno::EINVAL) => return Ok(None),
+        Err(why) => return Err(why.into()),
+    };
+    Ok(Some((from, lseek(file, from, Whence::SeekHole)?)))
 }
 
 /// A path of an open folder, whatever has become of its name.
@@ -209,55 +322,4 @@ fn opened(path: &Path, flag: i32, closed: u32) -> io::Result<File> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const VALUE: &str = "hunter2-hunter2";
-
-    #[test]
-    fn values_are_taken_out_of_files_and_links_are_not_followed() {
-        let dir = tempfile::tempdir().unwrap();
-        let (inside, outside) = (dir.path().join("in"), dir.path().join("out"));
-        fs::create_dir_all(inside.join("deep/er")).unwrap();
-        let write = |path: &Path, text: String| fs::write(path, text).unwrap();
-        write(&outside, format!("theirs {VALUE}"));
-        let config = inside.join("deep/er/.npmrc");
-        write(&config, format!("token={VALUE}\n"));
-        write(&inside.join("plain"), "nothing".to_owned());
-        std::os::unix::fs::symlink(&outside, inside.join("link")).unwrap();
-        fs::hard_link(&outside, inside.join("hard")).unwrap();
-        // Across the pieces in which a file is read.
-        let torn = inside.join("torn");
-        write(&torn, "x".repeat(CHUNK_BYTES - 4) + VALUE);
-        fs::set_permissions(&torn, Permissions::from_mode(0o755)).unwrap();
-        let masks = Masks::of(vec![VALUE]);
-        let began = SystemTime::now() - std::time::Duration::from_secs(60);
-        assert_eq!(
-            scrub(&masks, std::slice::from_ref(&inside), began).unwrap(),
-            3
-        );
-        let read = |path: &Path| fs::read_to_string(path).unwrap();
-        assert_eq!(
-            read(&config),
-            format!("token={}\n", "*".repeat(VALUE.len()))
-        );
-        assert!(!read(&torn).contains("hunter"));
-        assert_eq!(fs::metadata(&torn).unwrap().mode() & 0o777, 0o755);
-        assert_eq!(read(&outside), format!("theirs {VALUE}"));
-        assert!(!read(&inside.join("hard")).contains("hunter"));
-        assert_eq!(scrub(&masks, &[inside], began).unwrap(), 0);
-    }
-
-    #[test]
-    fn what_no_phase_has_touched_is_not_read() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("old"), VALUE).unwrap();
-        let later = SystemTime::now() + std::time::Duration::from_secs(60);
-        let folders = [dir.path().to_owned()];
-        assert_eq!(scrub(&Masks::of(vec![VALUE]), &folders, later).unwrap(), 0);
-        assert_eq!(
-            scrub(&Masks::default(), &folders, SystemTime::UNIX_EPOCH).unwrap(),
-            0
-        );
-    }
-}
+mod tests;

@@ -91,7 +91,7 @@ impl Setup<'_> {
         let masks = self.environment.masks_before(self.before);
         let folders = [self.checkout, self.home, self.tmp];
         let folders = folders.map(Path::to_owned).to_vec();
-        let scrubbed = scrub_in_background(masks, folders, since, ()).await;
+        let scrubbed = scrub_in_background(masks, folders, since, self.user, ()).await;
         scrubbed.map_err(NotSetUp::Failed)
     }
 }

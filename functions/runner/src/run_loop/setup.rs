@@ -140,7 +140,7 @@ impl Work<'_> {
     pub(super) async fn scrub_workspace(&self, since: SystemTime) -> Result<(), Abort> {
         let masks = self.environment.masks.clone();
         let folders = vec![self.layout.workspace()];
-        let scrubbed = scrub_in_background(masks, folders, since, ()).await;
+        let scrubbed = scrub_in_background(masks, folders, since, self.processes.user(), ()).await;
         scrubbed.map_err(|why| fail(RunErrorCode::WorkspaceFailed, &why))
     }
 }
