@@ -29,11 +29,13 @@ HEADER = """\
 # source    "program": recorded from the program; "documentation": written after its public documentation
 # exit      exit code
 # passed, failed, skipped
-#           number of tests; a file that cannot be loaded is a failed test only where the runner counts it as one
+#           number of tests; a file that cannot be loaded is a failed test only where the runner counts it as one;
+#           skipped ones are pending and todo ones, too
+# hidden    those counts that the output does not show
 # failed_names
 #           the failing tests, as a maintainer names them
 # none_ran  true if no test ran
-# missing   program that was not found; such a row has no counts
+# missing   program that was not found, "" if none is missing; such a row has no counts
 """
 
 
@@ -41,11 +43,11 @@ class Case:
     """One recording: the project's files, the command, and what is true of it."""
 
     def __init__(self, folder, name, version, files, command, counts=(0, 0, 0), names=(), missing=None,
-                 text=None, code=None, env=None):
+                 text=None, code=None, env=None, hidden=()):
         self.file = f"{folder}/{name}.txt"
-        self.runner = name.split("-")[0] if not missing else name
+        self.runner = name.split("-")[0] if missing is None else name
         self.version, self.files, self.command = version, files, command
-        self.counts, self.names, self.missing = counts, list(names), missing
+        self.counts, self.names, self.missing, self.hidden = counts, list(names), missing, list(hidden)
         # Only of a recording after documentation: its text and its exit code.
         self.text, self.code, self.env = text, code, env or {}
 
@@ -57,11 +59,12 @@ class Case:
     def row(self, code, version):
         row = {"file": self.file, "runner": self.runner, "version": version,
                "source": "program" if self.text is None else "documentation", "exit": code}
-        if self.missing:
+        if self.missing is not None:
             return row | {"missing": self.missing}
         passed, failed, skipped = self.counts
-        return row | {"passed": passed, "failed": failed, "skipped": skipped, "failed_names": self.names,
-                      "none_ran": passed + failed == 0}
+        hidden = {"hidden": self.hidden} if self.hidden else {}
+        return row | {"passed": passed, "failed": failed, "skipped": skipped, **hidden,
+                      "failed_names": self.names, "none_ran": passed + failed == 0}
 
 
 class Machine:
@@ -72,18 +75,19 @@ class Machine:
         self.work = self.prefix / "work"
         self.versions = {}
         # A path of an output is a folder of the prefix, or of its environments.
-        self.paths = [str(self.work / "project"), str(self.work), str(self.prefix), str(Path.home())]
+        self.paths = [str(self.work / "project"), str(self.work), "/tmp/awo-recordings", str(self.prefix), str(Path.home())]
+        cargo_home = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
         self.env = {
-            "PATH": f"{self.prefix}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "PATH": f"{self.prefix}/bin:{cargo_home}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": str(self.prefix / "home"), "LANG": "C.UTF-8", "CI": "true", "P": str(self.prefix),
             "V": str(self.prefix / "venv" / "bin"), "N": str(self.prefix / "npm" / "node_modules" / ".bin"),
-            "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
+            "CARGO_HOME": cargo_home,
             "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
             "CARGO_NET_OFFLINE": "true", "GOFLAGS": "-mod=mod", "GOPROXY": "off", "NX_DAEMON": "false",
             "TURBO_TELEMETRY_DISABLED": "1", "DO_NOT_TRACK": "1", "NO_UPDATE_NOTIFIER": "1",
-            "DENO_NO_UPDATE_CHECK": "1", "npm_config_update_notifier": "false", "npm_config_offline": "true",
+            "DENO_NO_UPDATE_CHECK": "1", "npm_config_update_notifier": "false", "npm_config_offline": "true", "npm_config_registry": "http://127.0.0.1:9/",
             "PYTHONDONTWRITEBYTECODE": "1", "MIX_ENV": "test", "COREPACK_ENABLE_NETWORK": "0",
-            "YARN_ENABLE_TELEMETRY": "0", "YARN_ENABLE_NETWORK": "0", "PIP_NO_INDEX": "1",
+            "YARN_ENABLE_TELEMETRY": "0", "YARN_ENABLE_IMMUTABLE_INSTALLS": "0", "YARN_ENABLE_NETWORK": "0", "PIP_NO_INDEX": "1",
         }
         (self.prefix / "home").mkdir(parents=True, exist_ok=True)
 
@@ -167,6 +171,8 @@ def main():
         if pattern and not re.search(pattern[0], case.file):
             continue
         code, output = case.recorded(machine)
+        if code == 127 and case.missing is None:
+            sys.exit(f"{case.file}: {output.decode()}")
         if len(output) > MAX_BYTES:
             failures.append(f"{case.file} has {len(output)} bytes")
         path = RECORDINGS / case.file

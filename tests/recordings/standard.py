@@ -11,13 +11,14 @@ class Toy:
         self.folder, self.runner, self.version, self.base = folder, runner, version, base
         self.passing, self.failing, self.skipping, self.broken = passing, failing, skipping, broken
 
-    def case(self, name, command, files, counts, names=(), env=None):
+    def case(self, name, command, files, counts=(0, 0, 0), names=(), env=None, hidden=()):
         return Case(self.folder, f"{self.runner}-{name}", self.version, self.base | files, command, counts, names,
-                    env=env)
+                    env=env, hidden=hidden)
 
-    def standard(self, command, failed, colours=None, none_selected=None, overrides=None, prepare=(), env=None):
+    def standard(self, command, failed, colours=None, none_selected=None, overrides=None, prepare=(), env=None,
+                 hidden=None):
         """`failed` is the name of the failing test; an override replaces counts and names of a case, or leaves
-        it out (None)."""
+        it out (None); `hidden` lists the counts that a case's output does not show."""
         mixed = self.passing | self.failing | self.skipping
         cases = {
             "green": (command, self.passing, (2, 0, 0), []),
@@ -37,5 +38,6 @@ class Toy:
                 if overrides[name] is None:
                     continue
                 counts, names = overrides[name]
-            made.append(self.case(name, [*prepare, run] if prepare else run, files, counts, names, env))
+            made.append(self.case(name, [*prepare, run] if prepare else run, files, counts, names, env,
+                                  (hidden or {}).get(name, ())))
         return made
