@@ -184,6 +184,10 @@ bench: programs ## Measure latency, throughput, CPU, memory and sizes; at the en
 bench-caches: programs ## Measure what caches save a Node and a Python project, with packages from npm and PyPI
 	@tests/caches/measure.py '$(BIN_DIR)'
 
+ONLY =
+bench-repositories: programs ## Measure plans, verdicts and seeded faults of real packages; writes docs/repositories.md (ONLY='npm|crate heck': some; WORK=DIR keeps downloads and results, so that a later run adds to them)
+	@tests/repositories/run.py '$(BIN_DIR)' --only '$(ONLY)' $(if $(WORK),--work '$(WORK)')
+
 include infra/deploy.mk
 
-.PHONY: help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-console test-tutorials test-clients test-outage test-crash test-model lint bench bench-caches bench-console bench-machine
+.PHONY: help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-console test-tutorials test-clients test-outage test-crash test-model lint bench bench-caches bench-console bench-machine bench-repositories

@@ -122,7 +122,7 @@ def of_compiled():
         missing("bundle", "bundle --version", "bundle exec a-missing-linter", {"Gemfile": ""}),
         missing("rake", "rake --version", "rake lint", {"Rakefile": "task :lint do\n  sh 'a-missing-linter --all'\nend\n"}),
         missing("composer", "php --version", "php a-missing-linter.phar", program="a-missing-linter.phar"),
-        missing("mix", "mix --version", "mix a_missing_linter", program="a_missing_linter"),
+        missing("mix", "mix --version | tail -1", "mix a_missing_linter", program="a_missing_linter"),
     ]
 
 

@@ -46,7 +46,7 @@ TAPE = Toy(
                           "  t.end()\n})\n"},
     {"test/broken.js": BROKEN})
 TAP = Toy(
-    "node", "tap", "$N/tap --version", BASE | {".taprc": "allow-incomplete-coverage: true\nplugin:\n  - '!@tapjs/typescript'\n"},
+    "node", "tap", "node -p 'require(\"'$P/npm/node_modules/tap/package.json'\").version'", BASE | {".taprc": "allow-incomplete-coverage: true\nplugin:\n  - '!@tapjs/typescript'\n"},
     {"test/sums.js": "const t = require('tap')\n\nt.test('adds', t => {\n  t.equal(1 + 2, 3)\n  t.end()\n})\n"
                      "t.test('subtracts', t => {\n  t.equal(3 - 2, 1)\n  t.end()\n})\n"},
     {"test/products.js": "const t = require('tap')\n\nt.test('multiplies', t => {\n  t.equal(2 * 3, 5)\n"

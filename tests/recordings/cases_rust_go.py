@@ -178,7 +178,7 @@ def of_go():
         GO.case("cover", "go test -cover ./...", mixed, (2, 1, 1), [failed], hidden=["passed", "skipped"]),
         GO.case("no-module", "rm go.mod; go test ./...", {}),
     ]
-    toy = Toy("go", "gotestsum", "gotestsum --version", GO.base, GO.passing, GO.failing, GO.skipping, GO.broken)
+    toy = Toy("go", "gotestsum", "dpkg-query -W gotestsum", GO.base, GO.passing, GO.failing, GO.skipping, GO.broken)
     run, failed = "gotestsum --no-color", "TestMultiplies"
     made += toy.standard(run, failed, "gotestsum --no-color=false", f"{run} -- -run NothingIsSoNamed ./...")
     made.append(toy.case("testname", f"{run} --format testname", mixed, (2, 1, 1), [failed]))
