@@ -27,7 +27,7 @@ use crate::exit::{EXIT_FENCED, EXIT_TERMINATED, refuse};
 use crate::inspection::{Inspector, MEMORY_MB};
 use crate::layout::{Room, write_anew};
 use crate::output::last_bytes;
-use crate::plan::Plan;
+use crate::plan::FrozenPlan;
 use crate::registries::Registries;
 use crate::safe_files;
 use crate::settings::Settings;
@@ -163,7 +163,7 @@ async fn work(
         registries: &registries,
         processes: &processes,
     };
-    let result = inside.verified(&frozen.plan, &subject, dir).await?;
+    let result = inside.verified(&frozen, &subject, dir).await?;
     tracing::info!(
         event = "verified",
         summary = result.summary,
@@ -199,7 +199,7 @@ impl Inside<'_> {
     /// neither does the result.
     async fn verified(
         &self,
-        plan: &Plan,
+        frozen: &FrozenPlan,
         subject: &Subject,
         dir: WorkDir,
     ) -> Result<CombinedResult, StopOutcome> {
@@ -209,7 +209,8 @@ impl Inside<'_> {
         let judged = match self.set_up(subject, &checkout, began).await {
             Ok(()) => {
                 let limit = Duration::from_millis(self.spec.timeout_ms);
-                let verification = Verification::new(self.processes, plan, subject, limit)
+                let verification = Verification::new(self.processes, &frozen.plan, subject, limit)
+                    .detected(frozen.keeps_test_files)
                     .begun_at(began)
                     .with(self.environment.variables(SecretPhase::Verify));
                 verification.run(plugins).await.map(|done| done.result)

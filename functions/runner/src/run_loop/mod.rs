@@ -22,6 +22,7 @@ use awo_domain::agent::Feedback;
 use awo_domain::control::{Outcome, RunSpec, RunnerEvent};
 use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::usage::{PricedUsage, sum_by_model};
+use awo_domain::verification::Evidence;
 use tokio::time::Instant;
 
 use crate::agent;
@@ -198,6 +199,7 @@ struct Tally {
     integration: Integration,
     /// Whether the newest commit is verified, and what it changed of the tests.
     verified: bool,
+    evidence: Evidence,
     tests_changed: Vec<String>,
     /// Protected files that were put back in the present iteration.
     restored: Vec<String>,

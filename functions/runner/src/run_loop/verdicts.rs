@@ -6,7 +6,7 @@ use awo_domain::environment::SecretPhase;
 use awo_domain::plugin::{Plugin, applicable};
 use awo_domain::profile::{Baseline, GitMode};
 use awo_domain::run::{RunError, RunErrorCode};
-use awo_domain::verification::Level;
+use awo_domain::verification::{Evidence, Level};
 
 use super::protection::{UNVERIFIED, names, restored_feedback};
 use super::tools::missing_tool;
@@ -34,12 +34,13 @@ impl Work<'_> {
         self.reporter.event(started).await;
         tally.executed = true;
         let (judgement, tests_changed) = self.judge(tally, &plugins).await?;
+        let outcome = judgement.outcome();
+        let verified = outcome.is_verified();
         let Judgement {
-            result,
-            verified,
-            missing,
+            result, missing, ..
         } = judgement;
         tally.verified = verified;
+        tally.evidence = outcome.evidence;
         tally.tests_changed.clone_from(&tests_changed);
         tally.feedback = verify::feedback(&result);
         if !tally.feedback.is_empty() {
@@ -64,6 +65,8 @@ impl Work<'_> {
             summary: result.summary,
             results: result.results,
             verified,
+            evidence: outcome.evidence,
+            tests: outcome.tests,
             tests_changed,
         };
         self.reporter.event(finished).await;
@@ -153,6 +156,7 @@ impl Work<'_> {
             index: subject::index(self.layout, number),
         };
         let verification = Verification::new(self.processes, plan, &subject, limit)
+            .detected(self.frozen.keeps_test_files)
             .of_commit(tree)
             .with(self.environment.variables(SecretPhase::Verify))
             .within(&profile.execution_limits)
@@ -168,11 +172,8 @@ impl Work<'_> {
 
     pub(super) async fn deliver(&self, tally: &mut Tally) -> Result<Outcome, Abort> {
         let git_ops = &self.spec.profile.git_ops;
-        if self.spec.profile.verification.required && !tally.verified {
-            let message = "nothing was verified, and the profile's verification.required demands \
-                           it: no check of the plan ran a command that passed. Add tests that \
-                           run, or a verify.yaml";
-            return Err(fail(RunErrorCode::NotVerified, message));
+        if let Some(message) = self.lacks_evidence(tally) {
+            return Err(fail(RunErrorCode::NotVerified, &message));
         }
         if !tally.verified
             && let Some(commit) = tally.commit.clone()
@@ -216,6 +217,30 @@ impl Work<'_> {
             commit: Some(commit),
             branch,
             pr_url,
+        })
+    }
+
+    /// The reason why the result may not be delivered, if the profile requires more evidence of tests.
+    fn lacks_evidence(&self, tally: &Tally) -> Option<String> {
+        let required = self.spec.profile.verification.required;
+        // Without a verification that passed there is no evidence.
+        let evidence = if tally.verified {
+            tally.evidence
+        } else {
+            Evidence::None
+        };
+        if required.is_met_by(evidence) {
+            return None;
+        }
+        Some(match evidence {
+            Evidence::None => "nothing was verified, and the profile's verification.required \
+                               demands it: no test is known to have run and passed. Add tests \
+                               that run, or name the command in verify.yaml"
+                .to_owned(),
+            _ => "no test was counted, and the profile's verification.required is `counted`: the \
+                  commands of the plan passed by their exit codes alone. Have a test runner print \
+                  its summary, or write a report"
+                .to_owned(),
         })
     }
 

@@ -104,7 +104,7 @@ pub(super) fn combined(mut results: Vec<PluginResult>, took: Duration) -> Combin
     }
 }
 
-/// The remark on a verification that passes, and in which nothing of the plan ran and passed.
+/// The remark on a verification that passes, and in which no test is known to have run and passed.
 pub(super) fn unverified(result: &mut CombinedResult) {
     let checks = || result.results.iter().flat_map(|result| &result.checks);
     let warnings = checks().filter(|check| check.status == Status::Warning);
@@ -113,7 +113,7 @@ pub(super) fn unverified(result: &mut CombinedResult) {
     let because = match (names.is_empty(), checks().next()) {
         (false, _) => names.join(", "),
         (true, None) => "add a verify.yaml or tests".to_owned(),
-        (true, Some(_)) => "no check of the plan ran a command that passed; add tests".to_owned(),
+        (true, Some(_)) => "no test is known to have run and passed; add tests".to_owned(),
     };
     result.summary = format!("nothing was verified: {because}");
 }
@@ -203,6 +203,7 @@ fn millis(took: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use awo_domain::manual::MAX_RESULT_BYTES;
+    use awo_domain::verification::CheckTests;
 
     use super::*;
 
@@ -212,6 +213,7 @@ mod tests {
             name: format!("{n:0120}"),
             status: Status::Failed,
             message: "\"\n".repeat(8_000),
+            tests: Some(CheckTests::UNCOUNTED),
         });
         let tests = Plugin::all_built_in().remove(1);
         let result = plugin(&tests, checks.collect(), Duration::ZERO);
@@ -232,6 +234,7 @@ mod tests {
                 Status::Passed
             },
             message: String::new(),
+            tests: None,
         });
         let tests = Plugin::all_built_in().remove(1);
         let result = plugin(&tests, checks.collect(), Duration::ZERO);

@@ -5,6 +5,7 @@ use awo_domain::control::{NumberedEvent, ReportAnswer, RunnerEvent};
 use awo_domain::event::{Lifecycle, TimelineEventType, meaning};
 use awo_domain::run::{RunEvent, RunStatus};
 use awo_domain::usage::{PricedUsage, sum_by_model};
+use awo_domain::verification::VerificationOutcome;
 use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
 
 use crate::Store;
@@ -106,9 +107,17 @@ impl Progress {
             RunnerEvent::VerificationFinished {
                 verified,
                 tests_changed,
+                overall_status,
+                evidence,
+                tests,
                 ..
             } => {
                 self.run.verified = *verified;
+                self.run.verification = Some(VerificationOutcome {
+                    status: *overall_status,
+                    evidence: *evidence,
+                    tests: *tests,
+                });
                 self.run.tests_changed.clone_from(tests_changed);
             }
             RunnerEvent::IterationStarted { iteration } => self.begins = Some(*iteration),
@@ -271,6 +280,7 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set("usage", &to.usage)
         .set("maxIterations", to.max_iterations)
         .set("verified", to.verified)
+        .set_some("verification", to.verification)
         .set("testsChanged", &to.tests_changed)
         .set("waitedMs", to.waited_ms)
         .set_or_remove("waitsSince", to.waits_since)
