@@ -12,7 +12,7 @@ use awo_domain::profile::partial::{
     PartialExecutionLimits, PartialGitOps, PartialLoopStrategy, PartialVerification, RETRIES,
     TOKENS, VERIFICATION_MS, WINDOW, check_branch_prefix, check_line, check_params,
 };
-use awo_domain::profile::{Baseline, GitMode, ProfileName, StrategyType};
+use awo_domain::profile::{Baseline, GitMode, ProfileName, Required, StrategyType};
 use awo_domain::source::Branch;
 use awo_domain::verification::Level;
 use awo_http::body::{Object, Value};
@@ -98,11 +98,15 @@ fn verification(value: Value) -> Option<PartialVerification> {
             }),
             timeout_ms: o.optional("timeoutMs", |v| v.whole(VERIFICATION_MS)),
             retry_flaky: small(o, "retryFlaky", RETRIES),
-            required: o.optional("required", Value::flag),
+            required: o.optional("required", |v| v.json(required)),
             protect_tests: o.optional("protectTests", Value::flag),
             baseline: one_of(o, "baseline", Baseline::ALL, Baseline::as_str),
         })
     })
+}
+
+fn required(value: serde_json::Value) -> Result<Required, String> {
+    serde_json::from_value(value).map_err(|_| "must be true, false or \"counted\"".to_owned())
 }
 
 fn git_ops(value: Value) -> Option<PartialGitOps> {

@@ -29,7 +29,7 @@ use crate::stop::{Step, StopOutcome, StopSignal, TERM_GRACE, Timetable};
 
 pub(crate) use client_code::ClientCode;
 use ending::{EndRequest, called, finish_the_job, how, signal};
-pub(crate) use job::{AtTimeout, CalledOff, Job, Variables};
+pub(crate) use job::{AtTimeout, CalledOff, Job, Listener, Variables};
 use pipes::{read_both, read_report};
 
 /// What the supervisor may take beyond grace and kill limit before it counts as lost.

@@ -12,6 +12,7 @@ use awo_domain::agent::AgentType;
 use awo_domain::control::RunnerEvent;
 use tokio::time::{Instant, timeout};
 
+use crate::contained_process::Listener;
 use crate::output::printable;
 use crate::reporter::Reporter;
 
@@ -120,19 +121,8 @@ struct Line {
     over: u64,
 }
 
-impl OutputBuffer {
-    /// Nothing yet, of an agent of that type.
-    pub(crate) fn new(kind: AgentType, words: Words, secret: Option<String>) -> OutputBuffer {
-        OutputBuffer {
-            kind,
-            words,
-            secret,
-            state: Mutex::default(),
-        }
-    }
-
-    /// Takes what came.
-    pub(crate) fn append(&self, from: Stream, bytes: &[u8]) {
+impl Listener for OutputBuffer {
+    fn append(&self, from: Stream, bytes: &[u8]) {
         let state = &mut *self.state();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let line = &mut state.lines[from as usize];
@@ -144,6 +134,18 @@ impl OutputBuffer {
             if whole.is_some() {
                 self.end_line(state, from);
             }
+        }
+    }
+}
+
+impl OutputBuffer {
+    /// Nothing yet, of an agent of that type.
+    pub(crate) fn new(kind: AgentType, words: Words, secret: Option<String>) -> OutputBuffer {
+        OutputBuffer {
+            kind,
+            words,
+            secret,
+            state: Mutex::default(),
         }
     }
 

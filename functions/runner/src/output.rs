@@ -1,5 +1,8 @@
 //! The end of a process's output, up to a fixed number of bytes.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 /// Longest rest of a character that was cut in two.
 const MAX_TORN_BYTES: usize = 3;
 
@@ -82,15 +85,39 @@ pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        if c == '\u{1b}' && chars.peek() == Some(&'[') {
-            // A sequence goes up to its first letter; its content is dropped on purpose.
-            chars.next();
-            while chars.next().is_some_and(|c| !c.is_ascii_alphabetic()) {}
+        if c == '\u{1b}' {
+            skip_sequence(&mut chars);
         } else if c == '\n' || c == '\t' || !c.is_control() {
             out.push(c);
         }
     }
     out
+}
+
+/// Skips the rest of an escape sequence; its content is dropped on purpose.
+fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
+    match chars.peek() {
+        // Up to its first letter.
+        Some('[') => {
+            chars.next();
+            while chars.next().is_some_and(|c| !matches!(c, '@'..='~')) {}
+        }
+        // A link or a title, up to its end.
+        Some(']') => {
+            while let Some(c) = chars.next_if(|c| *c != '\n') {
+                let is_end = c == '\u{1b}' && chars.next_if_eq(&'\\').is_some();
+                if is_end || c == '\u{7}' {
+                    break;
+                }
+            }
+        }
+        // A set of characters.
+        Some('(' | ')') => {
+            chars.next();
+            chars.next();
+        }
+        _ => {}
+    }
 }
 
 /// The last `limit` bytes of a text, cut at a character and marked as cut.
@@ -137,6 +164,9 @@ mod tests {
     #[test]
     fn text_for_people_holds_no_escape_sequences() {
         assert_eq!(printable("\u{1b}[31;1mred\u{1b}[0m\0\r\n"), "red\n");
+        let link = "\u{1b}(B\u{1b}]8;;http://a\u{1b}\\a\u{1b}]8;;\u{7}b\u{1b}[1~c";
+        assert_eq!(printable(link), "abc");
+        assert_eq!(printable("\u{1b}]8;;never ends\na"), "\na");
         assert_eq!(last_bytes("ääää", 6), "[…]");
         assert_eq!(last_bytes("aaaaaaaa", 6), "[…]a");
     }

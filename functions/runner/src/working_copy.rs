@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use awo_domain::plugin::Plugin;
-use awo_domain::verification::{CombinedResult, Level};
+use awo_domain::verification::{CombinedResult, Level, VerificationOutcome};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, kill_descendants};
 use serde::Serialize;
 
@@ -33,9 +33,12 @@ pub struct WorkingCopy {
     /// Its outcome; absent where only the plan was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<CombinedResult>,
-    /// True if it passes, and a check of the plan itself ran something that passed.
+    /// True if it passes, and tests are known to have run and passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
+    /// Status, evidence and counted tests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<VerificationOutcome>,
 }
 
 /// A plan for people.
@@ -115,17 +118,20 @@ async fn verify(dir: &Path, scratch: &Scratch, only_plan: bool) -> Result<Workin
             plan,
             result: None,
             verified: None,
+            verification: None,
         });
     }
     let install = frozen.installs();
     let verification = Verification::new(&processes, &frozen.plan, &subject, LIMIT)
+        .detected(frozen.keeps_test_files)
         .installing(&install)
         .of_base(&frozen);
     let judgement = verification.run(&Plugin::all_built_in()).await;
     let judgement = judgement.map_err(stopped)?;
     Ok(WorkingCopy {
         plan,
-        verified: Some(judgement.verified),
+        verified: Some(judgement.outcome().is_verified()),
+        verification: Some(judgement.outcome()),
         result: Some(judgement.result),
     })
 }

@@ -1,9 +1,10 @@
 //! A run's timeline as text, one event at a time.
 
 use awo_domain::event::TimelineEventType as T;
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::answers::Event;
+use crate::answers::{Event, Tests};
 use crate::paint::{Paint, clean_line, shortened};
 
 /// Where a run is that has not begun.
@@ -79,7 +80,8 @@ fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
             return (head, failing_checks(data, paint));
         }
         T::VerificationFailed => {
-            let head = paint.bad(&format!("  failed     {}", text(data, "summary")));
+            let summary = format!("{}{}", text(data, "summary"), tests(data));
+            let head = paint.bad(&format!("  failed     {summary}"));
             let mut rest = failing_checks(data, paint);
             rest.extend(remarks(data, paint));
             return (head, rest);
@@ -127,7 +129,7 @@ fn committed(data: &Value) -> String {
 
 /// A verification that passed; what was not verified is no success.
 fn passed(data: &Value, paint: Paint) -> EventLines {
-    let summary = text(data, "summary");
+    let summary = format!("{}{}", text(data, "summary"), tests(data));
     let head = match data["verified"].as_bool() {
         Some(false) => paint.warn(&format!("  unverified {summary}")),
         _ => paint.good(&format!("  passed     {summary}")),
@@ -157,6 +159,13 @@ fn remarks(data: &Value, paint: Paint) -> Vec<String> {
     present
         .map(|(name, what)| paint.warn(&format!("             ! {name}: {what}")))
         .collect()
+}
+
+/// `; tests: 3 passed`, of a verification that counted them.
+fn tests(data: &Value) -> String {
+    let tests: Option<Tests> = Tests::deserialize(&data["tests"]).ok();
+    let words = tests.as_ref().and_then(Tests::words);
+    words.map_or_else(String::new, |words| format!("; {words}"))
 }
 
 fn names(data: &Value, name: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::answers::{self, Run, RunFault, WorkOrder};
+use crate::answers::{self, Run, RunFault, Verification, WorkOrder};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::next_step;
@@ -83,7 +83,7 @@ fn paint_verified(verdict: &str, output: &Output) -> String {
         "verified" => output.paint.good(verdict),
         _ => output
             .paint
-            .warn("unverified: no check of the plan ran a command that passed"),
+            .warn("unverified: no test is known to have run and passed"),
     }
 }
 
@@ -135,8 +135,15 @@ pub fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
     if let Some(error) = &run.error {
         show_error(error, output)?;
     }
-    if let Some(verdict) = run.verification() {
-        field(output, "verification", paint_verified(verdict, output))?;
+    let evidence = run.verification.as_ref().and_then(Verification::evidence);
+    match (run.verdict(), evidence) {
+        (Some(verdict), Some(evidence)) => {
+            let verdict = paint_verified(verdict, output);
+            field(output, "verification", format!("{verdict} ({evidence})"))?;
+        }
+        (Some(verdict), None) => field(output, "verification", paint_verified(verdict, output))?,
+        (None, Some(evidence)) => field(output, "verification", evidence)?,
+        (None, None) => {}
     }
     if !run.tests_changed.is_empty() {
         let changed = clean_line(&run.tests_changed.join(", "));

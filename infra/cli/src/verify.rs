@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use awo_runner::{PlanOutline, WorkingCopy, verify_working_copy};
 use serde_json::json;
 
+use crate::answers::Tests;
 use crate::arguments::Verify;
 use crate::checks;
 use crate::failure::Failure;
@@ -112,8 +113,19 @@ fn show(found: &WorkingCopy, output: &Output) -> Result<(), Failure> {
     for line in checks::lines_of(&json!(result), output.paint) {
         output.line(&line)?;
     }
+    let tests = found.verification.and_then(|outcome| {
+        let counts = outcome.tests;
+        let tests = Tests {
+            passed: counts.passed,
+            failed: counts.failed,
+            skipped: counts.skipped,
+        };
+        tests.words()
+    });
+    let tests = tests.map_or_else(String::new, |tests| format!("; {tests}"));
     // The advice stands above, line by line.
     let summary = clean_line(result.summary.lines().next().unwrap_or_default());
+    let summary = format!("{summary}{tests}");
     let last = match (result.overall_status.passes(), found.verified) {
         (true, Some(true)) => output.paint.good(&format!("verified: {summary}")),
         (true, _) => output.paint.warn(&format!("unverified: {summary}")),

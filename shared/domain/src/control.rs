@@ -42,7 +42,7 @@ use crate::pull_request::PullRequestUrl;
 use crate::source::GitSource;
 use crate::template::Hooks;
 use crate::usage::{ModelUsage, PricedUsage};
-use crate::verification::{Level, PluginResult, Status};
+use crate::verification::{Evidence, Level, PluginResult, Status, TestCounts};
 use crate::{OrgId, RunId, TaskPrompt, WorkOrderId};
 
 /// The path of the claim; `POST` with a [`Claim`], answered by a [`RunSpec`].
@@ -351,9 +351,15 @@ pub enum RunnerEvent {
         /// How a `verify` order's commit stands to the base of its gate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gate: Option<GateComparison>,
-        /// True if it passes, and a check of the plan itself ran something that passed.
+        /// True if it passes, and tests are known to have run and passed.
         #[serde(default)]
         verified: bool,
+        /// Evidence that tests ran and passed.
+        #[serde(default)]
+        evidence: Evidence,
+        /// Counted tests of all commands.
+        #[serde(default)]
+        tests: TestCounts,
         /// Test files of the base that the run changed or removed, the first
         /// 50 of them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

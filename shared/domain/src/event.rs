@@ -18,6 +18,7 @@ use crate::control::RunnerEvent;
 use crate::money::MicroCredits;
 use crate::pull_request::PullRequestUrl;
 use crate::run::{Phase, RunError, RunFailure, RunStatus};
+use crate::verification::VerificationOutcome;
 
 /// One event of a run's timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -51,8 +52,10 @@ pub struct RunEnding {
     pub iterations: u32,
     /// The URL of its pull request, if there is one.
     pub pr_url: Option<PullRequestUrl>,
-    /// True if its result was verified by a check of the plan; shown of one that succeeded.
+    /// True if its result is verified; shown of one that succeeded.
     pub verified: bool,
+    /// Outcome of its last verification, if there was one.
+    pub verification: Option<VerificationOutcome>,
     /// Why it failed.
     pub error: Option<RunError>,
     /// When it got its slot.
@@ -80,6 +83,7 @@ impl RunEnding {
                     status,
                     iterations,
                     verified: self.verified,
+                    verification: self.verification,
                     timing,
                     cost,
                     pr_url,
@@ -292,6 +296,7 @@ mod tests {
                 iterations: 1,
                 pr_url: None,
                 verified: true,
+                verification: None,
                 error: None,
                 started_at: at,
                 completed_at: at,

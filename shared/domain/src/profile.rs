@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::environment::EnvironmentName;
 use crate::money::MicroCredits;
 use crate::source::Branch;
-use crate::verification::Level;
+use crate::verification::{Evidence, Level};
 
 pub use built_in::{BUILT_IN_NAMES, built_in};
 pub use chain::{Contents, MAX_CHAIN, children, resolve, resolve_among, resolve_built_in};
@@ -85,10 +85,11 @@ pub struct Verification {
     pub timeout_ms: u64,
     /// How often a check that failed is tried again before it counts as failed.
     pub retry_flaky: u32,
-    /// Whether a run fails with NOT_VERIFIED, before its result is delivered, unless a check of the
-    /// plan itself ran something and passed.
+    /// Whether a run fails with NOT_VERIFIED, before its result is delivered, unless tests are known to
+    /// have run and passed.
     #[serde(default)]
-    pub required: bool,
+    #[schema(value_type = RequiredValue)]
+    pub required: Required,
     /// Whether test files of the base are protected: what the agent changes or removes of them is
     /// put back.
     #[serde(default)]
@@ -96,6 +97,71 @@ pub struct Verification {
     /// Whether the plan runs on the base before the agent begins.
     #[serde(default)]
     pub baseline: Baseline,
+}
+
+/// Evidence of tests without which a run fails; `false`, `true` or `counted`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RequiredValue", into = "RequiredValue")]
+pub enum Required {
+    /// None.
+    #[default]
+    No,
+    /// Any: counted tests, or the exit code of a command that the plan names as a test.
+    Any,
+    /// At least one counted test that passed.
+    Counted,
+}
+
+impl Required {
+    /// True if a run with this evidence may deliver its result.
+    #[must_use]
+    pub fn is_met_by(self, evidence: Evidence) -> bool {
+        match self {
+            Required::No => true,
+            Required::Any => evidence > Evidence::None,
+            Required::Counted => evidence == Evidence::Counted,
+        }
+    }
+}
+
+/// The form of [`Required`] in JSON.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = VerificationRequired)]
+pub enum RequiredValue {
+    /// Whether evidence is required.
+    Flag(bool),
+    /// Evidence of one kind.
+    Word(RequiredEvidence),
+}
+
+/// Evidence of one kind that is required.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = RequiredEvidence)]
+pub enum RequiredEvidence {
+    /// At least one counted test that passed.
+    Counted,
+}
+
+impl From<RequiredValue> for Required {
+    fn from(value: RequiredValue) -> Required {
+        match value {
+            RequiredValue::Flag(false) => Required::No,
+            RequiredValue::Flag(true) => Required::Any,
+            RequiredValue::Word(RequiredEvidence::Counted) => Required::Counted,
+        }
+    }
+}
+
+impl From<Required> for RequiredValue {
+    fn from(required: Required) -> RequiredValue {
+        match required {
+            Required::No => RequiredValue::Flag(false),
+            Required::Any => RequiredValue::Flag(true),
+            Required::Counted => RequiredValue::Word(RequiredEvidence::Counted),
+        }
+    }
 }
 
 /// When the plan is held against the base.

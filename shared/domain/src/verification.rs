@@ -70,6 +70,126 @@ pub struct Check {
     pub status: Status,
     /// Details for a person or an agent.
     pub message: String,
+    /// Tests that ran, of a check that is a test command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub tests: Option<CheckTests>,
+}
+
+/// Number of tests by their outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TestCounts {
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed.
+    pub failed: u64,
+    /// Tests that did not run.
+    pub skipped: u64,
+}
+
+impl TestCounts {
+    /// Adds others.
+    pub fn add(&mut self, other: TestCounts) {
+        self.passed = self.passed.saturating_add(other.passed);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+    }
+}
+
+/// Tests of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = VerificationCheckTests)]
+pub struct CheckTests {
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed.
+    pub failed: u64,
+    /// Tests that did not run.
+    pub skipped: u64,
+    /// Source of these numbers.
+    pub source: TestSource,
+}
+
+impl CheckTests {
+    /// The tests of a command that reports no number of them.
+    pub const UNCOUNTED: CheckTests = CheckTests {
+        passed: 0,
+        failed: 0,
+        skipped: 0,
+        source: TestSource::ExitCode,
+    };
+
+    /// Counted tests.
+    #[must_use]
+    pub fn counted(counts: TestCounts, source: TestSource) -> CheckTests {
+        CheckTests {
+            passed: counts.passed,
+            failed: counts.failed,
+            skipped: counts.skipped,
+            source,
+        }
+    }
+
+    /// The numbers.
+    #[must_use]
+    pub fn counts(self) -> TestCounts {
+        TestCounts {
+            passed: self.passed,
+            failed: self.failed,
+            skipped: self.skipped,
+        }
+    }
+}
+
+/// Source of the number of a command's tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestSource {
+    /// The report that the command wrote.
+    Report,
+    /// The closing lines of its test runner.
+    Summary,
+    /// None: the command reports no number, and all numbers are 0.
+    ExitCode,
+}
+
+/// Evidence that tests ran and passed; the order is from least to most.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[schema(as = VerificationEvidence)]
+pub enum Evidence {
+    /// No test is known to have run and passed.
+    #[default]
+    None,
+    /// A command that the plan names as a test passed by its exit code.
+    ExitCode,
+    /// At least one counted test passed.
+    Counted,
+}
+
+/// The outcome of a run's last verification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = RunVerification)]
+pub struct VerificationOutcome {
+    /// The worst result.
+    pub status: Status,
+    /// Evidence that tests ran and passed.
+    pub evidence: Evidence,
+    /// Counted tests of all commands.
+    pub tests: TestCounts,
+}
+
+impl VerificationOutcome {
+    /// True if it passed, and tests are known to have run and passed.
+    #[must_use]
+    pub fn is_verified(self) -> bool {
+        self.status.passes() && self.evidence > Evidence::None
+    }
 }
 
 /// The findings of one plugin.

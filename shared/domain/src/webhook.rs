@@ -209,6 +209,7 @@ mod tests {
                 iterations: 1,
                 pr_url: None,
                 verified: true,
+                verification: None,
                 error: None,
                 started_at: at,
                 completed_at: at,

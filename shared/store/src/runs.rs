@@ -17,6 +17,7 @@ use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::stop::Stop;
 use awo_domain::usage::PricedUsage;
+use awo_domain::verification::VerificationOutcome;
 use awo_domain::work_order::TenantContext;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
@@ -92,10 +93,12 @@ pub struct Run {
     /// The last commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// True if its last verification passed, and a check of the plan itself ran something and
-    /// passed.
+    /// True if its last verification passed, and tests are known to have run and passed.
     #[serde(default)]
     pub verified: bool,
+    /// Outcome of its last verification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<VerificationOutcome>,
     /// Test files of its base that it changed or removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests_changed: Vec<String>,

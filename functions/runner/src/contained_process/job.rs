@@ -1,13 +1,14 @@
 //! A command to run, with its limits of time and of the machine.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
 use awo_supervisor::Limits;
 use tokio::sync::watch;
 
-use crate::live_output::OutputBuffer;
+use crate::live_output::Stream;
 use crate::stop::TERM_GRACE;
 
 /// What happens to a command whose time is over.
@@ -30,6 +31,12 @@ impl AtTimeout {
 
 /// Takes the sentence that ends a command before its time.
 pub(crate) type CalledOff = watch::Receiver<Option<String>>;
+
+/// A reader of a command's output while it comes.
+pub(crate) trait Listener: fmt::Debug + Sync {
+    /// Takes the next bytes of a stream.
+    fn append(&self, stream: Stream, bytes: &[u8]);
+}
 
 /// Variables of a command.
 pub(crate) type Variables = Vec<(String, OsString)>;
@@ -56,5 +63,5 @@ pub(crate) struct Job<'a> {
     /// Bytes at the end of its output that are stored.
     pub(crate) keep_bytes: usize,
     /// Who hears its output as it comes.
-    pub(crate) heard: Option<&'a OutputBuffer>,
+    pub(crate) heard: Option<&'a dyn Listener>,
 }

@@ -6,8 +6,8 @@ use awo_supervisor::Report;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 
-use super::FinishedCommand;
-use crate::live_output::{OutputBuffer, Stream};
+use super::{FinishedCommand, Listener};
+use crate::live_output::Stream;
 use crate::masks::{MaskedStream, Masks};
 
 /// Bytes read from a pipe at once: as much as a pipe holds.
@@ -22,7 +22,7 @@ pub(super) async fn read_both(
     stdout: &mut Receiver,
     stderr: &mut Receiver,
     finished: &mut FinishedCommand,
-    heard: Option<&OutputBuffer>,
+    heard: Option<&dyn Listener>,
     masks: &Masks,
 ) {
     let hear = |from, bytes: &[u8]| {

@@ -38,7 +38,7 @@ pub(super) fn body(pushed: &PushedResult<'_>) -> String {
     let reported = if pushed.verified {
         "They passed the verification of their run"
     } else {
-        "They are **unverified**: no check of the plan ran a command that passed"
+        "They are **unverified**: no test is known to have run and passed"
     };
     let mut text = format!(
         "An agent made these changes. {reported}; review them before you merge.\n\n- Run `{}` of work order `{}`, {tries}\n- Commit {}\n\n\

@@ -76,6 +76,7 @@ impl Fault {
             name: name.to_owned(),
             status,
             message: self.to_string(),
+            tests: None,
         }
     }
 }

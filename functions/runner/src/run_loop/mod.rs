@@ -25,6 +25,7 @@ use awo_domain::agent::Feedback;
 use awo_domain::control::{GateComparison, Outcome, RunSpec, RunnerEvent};
 use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::usage::{PricedUsage, sum_by_model};
+use awo_domain::verification::Evidence;
 use tokio::time::Instant;
 
 use crate::agent;
@@ -205,6 +206,7 @@ struct Tally {
     integration: Integration,
     /// Whether the newest commit is verified, and what it changed of the tests.
     verified: bool,
+    evidence: Evidence,
     tests_changed: Vec<String>,
     /// How the commit of a `verify` order stands to the base of its gate.
     gate: Option<GateComparison>,

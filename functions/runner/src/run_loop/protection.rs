@@ -16,7 +16,7 @@ use crate::stop::StopOutcome;
 use crate::verify::{Guard, NotPrepared};
 
 /// The addition to a delivered commit's message where nothing was verified.
-pub(super) const UNVERIFIED: &str = "Unverified: no check of the plan ran a command that passed.";
+pub(super) const UNVERIFIED: &str = "Unverified: no test is known to have run and passed.";
 
 impl Work<'_> {
     /// The plan, where it is held against what the run changed.

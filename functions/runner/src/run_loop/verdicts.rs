@@ -6,7 +6,7 @@ use awo_domain::environment::SecretPhase;
 use awo_domain::plugin::{Plugin, applicable};
 use awo_domain::profile::{Baseline, GitMode};
 use awo_domain::run::RunErrorCode;
-use awo_domain::verification::Level;
+use awo_domain::verification::{Evidence, Level};
 
 use super::gates::remarks;
 use super::protection::{UNVERIFIED, names, path_names, restored_feedback};
@@ -37,12 +37,13 @@ impl Work<'_> {
         self.reporter.event(started).await;
         let (mut judgement, tests_changed) = self.judge(tally, &plugins).await?;
         verify::remark(&mut judgement, remarks(tally.gate.as_ref()));
+        let outcome = judgement.outcome();
+        let verified = outcome.is_verified();
         let Judgement {
-            result,
-            verified,
-            missing,
+            result, missing, ..
         } = judgement;
         tally.verified = verified;
+        tally.evidence = outcome.evidence;
         tally.tests_changed.clone_from(&tests_changed);
         tally.feedback = verify::feedback(&result);
         if !tally.feedback.is_empty() {
@@ -63,6 +64,8 @@ impl Work<'_> {
             results: result.results,
             gate: tally.gate.clone(),
             verified,
+            evidence: outcome.evidence,
+            tests: outcome.tests,
             tests_changed,
             ignored: path_names(&tally.left_out.ignored),
             litter: path_names(&tally.left_out.litter),
@@ -170,6 +173,7 @@ impl Work<'_> {
         };
         let install = self.installs();
         let verification = Verification::new(self.processes, plan, &subject, limit)
+            .detected(self.frozen.keeps_test_files)
             .of_commit(tree)
             .installing(&install)
             .of_base(self.frozen)
@@ -185,15 +189,12 @@ impl Work<'_> {
         Ok((judgement, tests_changed))
     }
 
-    /// Ends a run whose profile demands a verified result, if it is none.
+    /// Ends a run whose profile requires more evidence of tests than there is.
     pub(super) fn check_required(&self, tally: &Tally) -> Result<(), Abort> {
-        if tally.verified || !self.spec.profile.verification.required {
-            return Ok(());
+        match self.lacks_evidence(tally) {
+            None => Ok(()),
+            Some(message) => Err(fail(RunErrorCode::NotVerified, &message)),
         }
-        let message = "nothing was verified, and the profile's verification.required demands it: \
-                       no check of the plan ran a command that passed. Add tests that run, or a \
-                       verify.yaml";
-        Err(fail(RunErrorCode::NotVerified, message))
     }
 
     pub(super) async fn deliver(&self, tally: &mut Tally) -> Result<Outcome, Abort> {
@@ -241,6 +242,30 @@ impl Work<'_> {
             commit: Some(commit),
             branch,
             pr_url,
+        })
+    }
+
+    /// The reason why the result may not be delivered, if the profile requires more evidence of tests.
+    fn lacks_evidence(&self, tally: &Tally) -> Option<String> {
+        let required = self.spec.profile.verification.required;
+        // Without a verification that passed there is no evidence.
+        let evidence = if tally.verified {
+            tally.evidence
+        } else {
+            Evidence::None
+        };
+        if required.is_met_by(evidence) {
+            return None;
+        }
+        Some(match evidence {
+            Evidence::None => "nothing was verified, and the profile's verification.required \
+                               demands it: no test is known to have run and passed. Add tests \
+                               that run, or name the command in verify.yaml"
+                .to_owned(),
+            _ => "no test was counted, and the profile's verification.required is `counted`: the \
+                  commands of the plan passed by their exit codes alone. Have a test runner print \
+                  its summary, or write a report"
+                .to_owned(),
         })
     }
 

@@ -1,11 +1,38 @@
-//! The number of tests of a command, from the last lines of its output, in the format of each known
-//! tool. Unknown formats have no count.
+//! The tests of a command, counted while its output comes: each runner is known by the lines with which it
+//! closes. Colours do not matter, nor what a wrapper puts in front of lines. Unknown formats have no
+//! count.
 
+mod exit_codes;
+mod lines;
+mod others;
+mod pattern;
+mod prefixes;
+mod tally;
+mod values;
+
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
-use crate::output::Tail;
+use crate::contained_process::Listener;
+use crate::live_output::Stream;
 
-/// What ran.
+use exit_codes::ExitCodes;
+use lines::Lines;
+pub(super) use pattern::{Line, Role};
+use pattern::{MATCHER, Match};
+use tally::{Sum, Tally};
+
+/// Most parts of an output that are counted apart from each other by what stands in front of their lines.
+const MAX_GROUPS: usize = 500;
+/// Most failing tests that are named.
+pub(crate) const MAX_NAMES: usize = 50;
+/// Exit codes that runners have for failures of any kind.
+const FAILURE_CODES: [i32; 3] = [1, 2, 101];
+/// Tools that count what they run, and print nothing at all where there is nothing.
+const SILENT_TOOLS: [&str; 6] = ["tape", "tap", "mocha", "jest", "vitest", "ava"];
+
+/// Numbers of tests by their outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     pub(crate) passed: u64,
@@ -27,14 +54,17 @@ impl Counts {
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.packages |= other.packages;
     }
+
+    fn total(&self) -> u64 {
+        self.passed
+            .saturating_add(self.failed)
+            .saturating_add(self.skipped)
+    }
 }
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self
-            .passed
-            .saturating_add(self.failed)
-            .saturating_add(self.skipped);
+        let all = self.total();
         let what = match (self.packages, all) {
             (true, 1) => "package with tests",
             (true, _) => "packages with tests",
@@ -51,154 +81,215 @@ impl fmt::Display for Counts {
     }
 }
 
-/// The tools' counts in this output; nothing if there are none.
-pub(crate) fn read(output: &Tail) -> Option<Counts> {
-    let text = output.text();
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let counts = in_lines(&lines)?;
-    // Of several summaries only the last ones may be left.
-    (!counts.none_ran() || !output.was_cut() || has_final_summary(&lines)).then_some(counts)
-}
-
-/// True if a tool's summary of everything that it ran is there.
-fn has_final_summary(lines: &[&str]) -> bool {
-    runners().any(|runner| runner.is_final && (runner.count)(lines).is_some())
-}
-
-/// A test runner, known by the closing lines that it prints.
+/// A test runner, known by the lines that it prints.
 pub(crate) struct Runner {
-    /// Its program or library, for tests and messages.
+    /// Its program or library.
     pub(crate) name: &'static str,
-    /// Returns its counts if its words are there.
-    pub(crate) count: fn(&[&str]) -> Option<Counts>,
-    /// True if its last summary is of everything that it ran.
-    pub(crate) is_final: bool,
+    /// Exit codes by which it reports that no test ran.
+    none_codes: &'static [i32],
+    lines: &'static [Line],
+    /// Runners whose output it repeats: where it counts, they do not.
+    covers: &'static [&'static str],
+    /// True if it counts only where no other runner does.
+    is_last_resort: bool,
 }
 
+impl Runner {
+    pub(super) const fn new(
+        name: &'static str,
+        none_codes: &'static [i32],
+        lines: &'static [Line],
+    ) -> Runner {
+        Runner {
+            name,
+            none_codes,
+            lines,
+            covers: &[],
+            is_last_resort: false,
+        }
+    }
+
+    pub(super) const fn covering(self, covers: &'static [&'static str]) -> Runner {
+        Runner { covers, ..self }
+    }
+
+    /// Its exit codes for none. Codes that it has for failures, too, count only where its words leave no
+    /// doubt: a file of tests that cannot be loaded has no test, either.
+    fn none_codes_with(&self, says_none: bool) -> impl Iterator<Item = i32> {
+        let codes = self.none_codes.iter().copied();
+        codes.filter(move |code| says_none || !FAILURE_CODES.contains(code))
+    }
+
+    const fn as_last_resort(self) -> Runner {
+        Runner {
+            is_last_resort: true,
+            ..self
+        }
+    }
+}
+
+/// All known runners, in the order in which they may take a line.
 fn runners() -> impl Iterator<Item = &'static Runner> {
-    super::all().flat_map(|toolchain| toolchain.runners)
+    let of_languages = super::all().flat_map(|toolchain| toolchain.runners);
+    of_languages.chain(&others::ALL)
 }
 
-fn in_lines(lines: &[&str]) -> Option<Counts> {
-    let mut all: Option<Counts> = None;
-    for runner in runners() {
-        if let Some(counts) = (runner.count)(lines) {
-            all.get_or_insert_default().add(counts);
+/// The tests of a command, by its output.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// Absent if no known runner has closed.
+    pub(crate) counts: Option<Counts>,
+    /// Failing tests, the first of them.
+    pub(crate) failed_names: Vec<String>,
+    /// Exit codes by which a runner that is behind it reports that no test ran.
+    none_codes: Vec<i32>,
+}
+
+impl Counted {
+    /// True if the output reports that no test ran, with an exit code that fits.
+    pub(crate) fn is_none_by(&self, code: i32) -> bool {
+        let none_ran = self.counts.is_some_and(|counts| counts.none_ran());
+        none_ran && (code == 0 || self.none_codes.contains(&code))
+    }
+}
+
+/// Counts the tests in an output while it comes.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    lines: [Lines; 2],
+    number: u64,
+    /// By what stands in front of their lines.
+    groups: BTreeMap<String, Group>,
+    exit_codes: ExitCodes,
+    last_line: String,
+}
+
+/// By the runner's number.
+type Group = BTreeMap<usize, Tally>;
+
+impl Listener for Counter {
+    fn append(&self, stream: Stream, bytes: &[u8]) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = &mut *state;
+        let mut lines = std::mem::take(&mut state.lines[stream as usize]);
+        lines.push(bytes, |line| state.line(line));
+        state.lines[stream as usize] = lines;
+    }
+}
+
+impl Counter {
+    /// The tests, once the output is complete.
+    pub(crate) fn counted(self) -> Counted {
+        let mut state = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for mut lines in std::mem::take(&mut state.lines) {
+            lines.end(|line| state.line(line));
         }
-    }
-    all.or_else(|| tap(lines)).or_else(|| without_output(lines))
-}
-
-/// `> tape test/*.js`, as npm announces a script, and nothing after it: these tools count what they run, and
-/// print nothing at all where there is nothing.
-fn without_output(lines: &[&str]) -> Option<Counts> {
-    const TOOLS: [&str; 6] = ["tape", "tap", "mocha", "jest", "vitest", "ava"];
-    let last = lines.iter().rfind(|line| !line.is_empty())?;
-    let script = last.strip_prefix("> ")?;
-    let mut words = script.split(' ');
-    words
-        .any(|word| TOOLS.contains(&word))
-        .then(Counts::default)
-}
-
-/// Words without the punctuation around them.
-pub(super) fn words(line: &str) -> Vec<&str> {
-    line.split([' ', '\t', ',', ';', '|', '(', ')', '=', '.'])
-        .filter(|word| !word.is_empty())
-        .collect()
-}
-
-/// The sum of the numbers that stand before one of these words.
-pub(super) fn before(words: &[&str], names: &[&str]) -> u64 {
-    words
-        .windows(2)
-        .filter(|pair| names.contains(&pair[1]))
-        .filter_map(|pair| pair[0].parse::<u64>().ok())
-        .fold(0, u64::saturating_add)
-}
-
-pub(super) fn of_words(words: &[&str]) -> Counts {
-    Counts {
-        passed: before(words, &["passed", "xpassed", "passing", "xfailed"]),
-        failed: before(words, &["failed", "error", "errors", "failing"]),
-        skipped: before(
-            words,
-            &["skipped", "ignored", "pending", "todo", "deselected"],
-        ),
-        packages: false,
+        state.counted()
     }
 }
 
-/// Sums up the lines that a tool marks so; nothing if there are none.
-pub(super) fn sum<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Counts> {
-    let mut all = None;
-    for line in lines {
-        let counts: &mut Counts = Option::get_or_insert_default(&mut all);
-        counts.add(of_words(&words(line)));
-    }
-    all
-}
-
-/// TAP on standard output: a plan, and tests that are not indented.
-fn tap(lines: &[&str]) -> Option<Counts> {
-    let is_plan = |line: &&str| {
-        line.strip_prefix("1..").is_some_and(|n| {
-            n.split([' ', '#'])
-                .next()
-                .is_some_and(|n| n.parse::<u64>().is_ok())
-        })
-    };
-    if !lines.iter().any(is_plan) {
-        return None;
-    }
-    let mut counts = Counts::default();
-    for line in lines {
-        let skipped = line.contains("# SKIP") || line.contains("# TODO");
-        match line {
-            line if skipped && (line.starts_with("ok") || line.starts_with("not ok")) => {
-                counts.skipped += 1;
+impl State {
+    fn line(&mut self, line: &str) {
+        self.number += 1;
+        let text = line.trim_end();
+        if text.is_empty() {
+            return;
+        }
+        text.clone_into(&mut self.last_line);
+        self.exit_codes.line(text);
+        for (prefix, rest) in prefixes::splits(text) {
+            let mut is_taken = false;
+            for found in MATCHER.matches(rest) {
+                if is_taken && found.role.is_summary() {
+                    continue;
+                }
+                is_taken |= self.apply(prefix, &found) && found.role.is_summary();
             }
-            line if line.starts_with("ok ") || **line == *"ok" => counts.passed += 1,
-            line if line.starts_with("not ok") => counts.failed += 1,
-            _ => {}
+            // A line belongs to one part of the output.
+            if is_taken {
+                return;
+            }
         }
     }
-    Some(counts)
-}
 
-/// Most tests that a message names.
-const MAX_NAMES: usize = 10;
-/// Longest name of one, in characters.
-const MAX_NAME: usize = 120;
-
-/// The names of tests that have failed by TAP on standard output.
-pub(crate) fn failed_names(output: &Tail) -> Vec<String> {
-    let text = output.text();
-    let names = text.lines().filter_map(|line| {
-        let rest = line.trim_start().strip_prefix("not ok ")?;
-        let name = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-        let name = name.trim_start().trim_start_matches("- ").trim();
-        let counts = !name.contains("# SKIP") && !name.contains("# TODO") && !name.is_empty();
-        counts.then(|| name.chars().take(MAX_NAME).collect())
-    });
-    names.take(MAX_NAMES).collect()
-}
-
-/// True for exit codes by which tools report that no test ran, where their output does, too: 5 of
-/// pytest and unittest, also behind make; 1 of jest, vitest and mocha.
-pub(crate) fn is_code_of_none(code: i32, output: &Tail) -> bool {
-    let text = output.text();
-    let has = |part: &str| text.contains(part);
-    match code {
-        5 => has("no tests ran") || has("NO TESTS RAN"),
-        2 => has("Error 5") && (has("no tests ran") || has("NO TESTS RAN")),
-        1 => {
-            has("No tests found, exiting with code 1")
-                || has("No test files found, exiting with code 1")
-                || has("Error: No test files found")
+    /// True if the line meant something there.
+    fn apply(&mut self, prefix: &str, found: &Match<'_>) -> bool {
+        if let Some(group) = self.groups.get_mut(prefix)
+            && let Some(tally) = group.get_mut(&found.runner)
+        {
+            return tally.apply(found, self.number);
         }
-        _ => false,
+        let mut tally = Tally::default();
+        if !tally.apply(found, self.number) {
+            return false;
+        }
+        if self.groups.len() == MAX_GROUPS && !self.groups.contains_key(prefix) {
+            return false;
+        }
+        let group = self.groups.entry(prefix.to_owned()).or_default();
+        group.insert(found.runner, tally);
+        true
     }
+
+    fn counted(self) -> Counted {
+        let table: Vec<&Runner> = runners().collect();
+        let mut counted = Counted::default();
+        let mut codes = Vec::new();
+        for group in self.groups.into_values() {
+            for (runner, sum) in of_group(&table, group) {
+                counted.counts.get_or_insert_default().add(sum.counts);
+                if sum.counts.none_ran() {
+                    codes.extend(runner.none_codes_with(sum.says_none));
+                }
+                for name in sum.names {
+                    let is_new = !counted.failed_names.contains(&name);
+                    if is_new && counted.failed_names.len() < MAX_NAMES {
+                        counted.failed_names.push(name);
+                    }
+                }
+            }
+        }
+        if counted.counts.is_none() && is_silent(&self.last_line) {
+            counted.counts = Some(Counts::default());
+        }
+        counted.none_codes = self.exit_codes.with_wrappers(codes);
+        counted
+    }
+}
+
+/// The runners that count in one part of an output, with their tests.
+fn of_group(table: &[&'static Runner], group: Group) -> Vec<(&'static Runner, Sum)> {
+    let all: Vec<(&Runner, Sum)> = group
+        .into_iter()
+        .filter_map(|(number, tally)| Some((*table.get(number)?, tally.finish()?)))
+        .collect();
+    let covered: Vec<&str> = all
+        .iter()
+        .flat_map(|(runner, _)| runner.covers.iter().copied())
+        .collect();
+    let (mut rest, last): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .filter(|(runner, _)| !covered.contains(&runner.name))
+        .partition(|(runner, _)| !runner.is_last_resort);
+    match rest.first_mut() {
+        None => return last,
+        // TAP has the names where its producer's own summary has none.
+        Some((_, sum)) if sum.names.is_empty() => {
+            sum.names
+                .extend(last.into_iter().flat_map(|(_, sum)| sum.names));
+        }
+        Some(_) => {}
+    }
+    rest
+}
+
+/// `> tape test/*.js`, as npm announces a script, and nothing after it.
+fn is_silent(last_line: &str) -> bool {
+    let script = last_line.strip_prefix("> ").unwrap_or_default();
+    script.split(' ').any(|word| SILENT_TOOLS.contains(&word))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use awo_domain::verification::Check;
+use awo_domain::verification::{Check, CheckTests, Evidence};
 use serde_json::Value;
 
 use super::contracts::{MAX_JSON_BYTES, fits, json};
@@ -12,6 +12,7 @@ use crate::inspection::{Answer, Bytes, Task};
 use crate::plan::{Blackbox, Expect, Schema};
 use crate::safe_files;
 use crate::stop::StopOutcome;
+use crate::toolchains::counting::Counter;
 
 /// Longest part of an expectation that a message repeats.
 const MAX_SHOWN_CHARS: usize = 200;
@@ -31,7 +32,8 @@ impl Verification<'_> {
 
     async fn one_box(&mut self, one: &Blackbox) -> Result<Check, StopOutcome> {
         let command = one.command();
-        let finished = match self.shell(&command).await? {
+        let counter = Counter::default();
+        let finished = match self.shell(&command, Some(&counter)).await? {
             Ok(finished) => finished,
             Err(check) => return Ok(check),
         };
@@ -63,13 +65,20 @@ impl Verification<'_> {
                 Err(fault) => return Ok(fault.check(command.name())),
             }
         }
-        self.verified |= faults.is_empty();
-        Ok(if faults.is_empty() {
+        let mut check = if faults.is_empty() {
             passed(command.name(), &took(&finished))
         } else {
             let message = with_output(&faults.join("; "), &finished.output);
             failed(command.name(), &message)
-        })
+        };
+        check.tests = Some(CheckTests::UNCOUNTED);
+        // An entry may run a test runner, which may report that it ran nothing.
+        let counts = counter.counted().counts;
+        let none_ran = counts.is_some_and(|counts| counts.none_ran());
+        if faults.is_empty() && !none_ran {
+            self.evidence = self.evidence.max(Evidence::ExitCode);
+        }
+        Ok(check)
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use awo_domain::plugin::Plugin;
-use awo_domain::verification::{Check, Status};
+use awo_domain::verification::{Check, CheckTests, Evidence, Status};
 
 use super::{Verification, Words, error};
 use crate::stop::StopOutcome;
@@ -32,11 +32,15 @@ impl Verification<'_> {
             argv: &argv,
             env: &env,
             limit: Duration::from_millis(plugin.timeout_ms),
+            heard: None,
         };
         checks.push(match self.process(&words).await? {
             Ok(finished) => {
-                let check = self.judged(words.name, words.limit, &finished);
-                self.verified |= check.status == Status::Passed;
+                let mut check = self.judged(words.name, words.limit, &finished);
+                check.tests = Some(CheckTests::UNCOUNTED);
+                if check.status == Status::Passed {
+                    self.evidence = self.evidence.max(Evidence::ExitCode);
+                }
                 check
             }
             Err(check) => check,

@@ -58,6 +58,7 @@ pub(crate) fn check(name: &str, status: Status, message: &str) -> Check {
         name: name.to_owned(),
         status,
         message: message.to_owned(),
+        tests: None,
     }
 }
 

@@ -29,6 +29,7 @@ mod report;
 mod sanity;
 mod steps;
 pub(crate) mod subject;
+mod tested;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -37,12 +38,16 @@ use std::time::Duration;
 
 use awo_domain::plugin::{BuiltIn, Plugin, PluginId};
 use awo_domain::profile::ExecutionLimits;
-use awo_domain::verification::{Check, CombinedResult, Level, PluginResult};
+use awo_domain::verification::{
+    Check, CombinedResult, Evidence, Level, PluginResult, TestCounts, VerificationOutcome,
+};
 use awo_supervisor::Limits;
 use tokio::time::Instant;
 
 use crate::contained_process::Variables;
-use crate::contained_process::{AtTimeout, ContainedProcesses, FinishedCommand, Job};
+use crate::contained_process::{
+    AtTimeout, ContainedProcesses, FinishedCommand, Job, Listener,
+};
 use crate::limits;
 use crate::plan::{Command, FrozenPlan, Plan};
 use crate::repository::Change;
@@ -107,6 +112,8 @@ struct Words<'a> {
     argv: &'a [OsString],
     env: &'a [(&'a str, OsString)],
     limit: Duration,
+    /// Who hears its output as it comes.
+    heard: Option<&'a dyn Listener>,
 }
 
 /// One verification.
@@ -145,8 +152,13 @@ pub(crate) struct Verification<'a> {
     coverage_before: Option<Stamp>,
     /// Findings that are checks of their own so far.
     named: usize,
-    /// True once a check of the plan itself, or a custom plugin, ran something that passed.
-    verified: bool,
+    /// True if the exit code of a command that names no number of tests is evidence: the plan's author
+    /// named it as a test.
+    has_named_tests: bool,
+    /// Evidence so far that tests ran and passed.
+    evidence: Evidence,
+    /// Counted tests so far.
+    tests: TestCounts,
     /// The first program of the plan that is not there.
     missing: Option<MissingTool>,
 }
@@ -155,8 +167,10 @@ pub(crate) struct Verification<'a> {
 #[derive(Debug)]
 pub(crate) struct Judgement {
     pub(crate) result: CombinedResult,
-    /// True if it passes, and something of the plan itself ran and passed.
-    pub(crate) verified: bool,
+    /// Evidence that tests ran and passed.
+    pub(crate) evidence: Evidence,
+    /// Counted tests of all commands.
+    pub(crate) tests: TestCounts,
     /// A program of the plan that is not there.
     pub(crate) missing: Option<MissingTool>,
 }
@@ -165,8 +179,20 @@ impl From<CombinedResult> for Judgement {
     fn from(result: CombinedResult) -> Judgement {
         Judgement {
             result,
-            verified: false,
+            evidence: Evidence::None,
+            tests: TestCounts::default(),
             missing: None,
+        }
+    }
+}
+
+impl Judgement {
+    /// Status, evidence and tests.
+    pub(crate) fn outcome(&self) -> VerificationOutcome {
+        VerificationOutcome {
+            status: self.result.overall_status,
+            evidence: self.evidence,
+            tests: self.tests,
         }
     }
 }
@@ -199,7 +225,9 @@ impl<'a> Verification<'a> {
             differed_before: None,
             coverage_before: None,
             named: 0,
-            verified: false,
+            has_named_tests: true,
+            evidence: Evidence::None,
+            tests: TestCounts::default(),
             missing: None,
         }
     }
@@ -229,6 +257,14 @@ impl<'a> Verification<'a> {
     /// Tries a test command that fails again, up to so many times.
     pub(crate) fn retrying(self, retries: u32) -> Verification<'a> {
         Verification { retries, ..self }
+    }
+
+    /// Takes exit codes for evidence of tests, unless the plan was detected.
+    pub(crate) fn detected(self, is: bool) -> Verification<'a> {
+        Verification {
+            has_named_tests: !is,
+            ..self
+        }
     }
 
     /// Gives these variables to each command.
@@ -283,12 +319,12 @@ impl<'a> Verification<'a> {
             results.push(result);
         }
         let mut result = report::combined(results, began.elapsed());
-        let passes = result.overall_status.passes();
-        if passes && !self.verified {
+        if result.overall_status.passes() && self.evidence == Evidence::None {
             report::unverified(&mut result, self.advice);
         }
         Ok(Judgement {
-            verified: self.verified && passes,
+            evidence: self.evidence,
+            tests: self.tests,
             missing: self.missing,
             result,
         })
@@ -316,6 +352,7 @@ impl<'a> Verification<'a> {
     async fn shell(
         &self,
         command: &Command,
+        heard: Option<&dyn Listener>,
     ) -> Result<Result<FinishedCommand, Check>, StopOutcome> {
         let argv = ["sh", "-c", command.run.as_str()].map(Into::into);
         let words = Words {
@@ -323,6 +360,7 @@ impl<'a> Verification<'a> {
             argv: &argv,
             env: &[],
             limit: command.limit(),
+            heard,
         };
         self.process(&words).await
     }
@@ -355,7 +393,7 @@ impl<'a> Verification<'a> {
             limits: self.limits.clone(),
             called_off: None,
             keep_bytes: KEEP_OUTPUT_BYTES,
-            heard: None,
+            heard: words.heard,
         };
         match self.processes.run(job).await {
             Ok(finished) => Ok(Ok(finished)),

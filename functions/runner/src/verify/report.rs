@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use awo_domain::agent::Feedback;
 use awo_domain::plugin::Plugin;
-use awo_domain::verification::{Check, CombinedResult, Level, PluginResult, Status};
+use awo_domain::verification::{
+    Check, CombinedResult, Evidence, Level, PluginResult, Status,
+};
 
 use super::Judgement;
 use crate::output::last_bytes;
@@ -68,7 +70,7 @@ pub(crate) fn remark(judgement: &mut Judgement, warnings: Vec<Check>) {
     let took = Duration::from_millis(result.duration_ms);
     let summary = std::mem::take(&mut result.summary);
     *result = combined(std::mem::take(&mut result.results), took);
-    if result.overall_status.passes() && !judgement.verified {
+    if result.overall_status.passes() && judgement.evidence == Evidence::None {
         // It says already why nothing was verified.
         result.summary = summary;
     }
@@ -126,7 +128,7 @@ pub(super) fn combined(mut results: Vec<PluginResult>, took: Duration) -> Combin
     }
 }
 
-/// The remark on a verification that passes, and in which nothing of the plan ran and passed.
+/// The remark on a verification that passes, and in which no test is known to have run and passed.
 pub(super) fn unverified(result: &mut CombinedResult, advice: Option<&str>) {
     let checks = || result.results.iter().flat_map(|result| &result.checks);
     let warnings = checks().filter(|check| check.status == Status::Warning);
@@ -136,9 +138,7 @@ pub(super) fn unverified(result: &mut CombinedResult, advice: Option<&str>) {
         (_, _, Some(advice)) => advice.to_owned(),
         (false, ..) => names.join(", "),
         (true, None, None) => "add a verify.yaml or tests".to_owned(),
-        (true, Some(_), None) => {
-            "no check of the plan ran a command that passed; add tests".to_owned()
-        }
+        (true, Some(_), None) => "no test is known to have run and passed; add tests".to_owned(),
     };
     result.summary = format!("nothing was verified: {because}");
 }
@@ -228,6 +228,7 @@ fn millis(took: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use awo_domain::manual::MAX_RESULT_BYTES;
+    use awo_domain::verification::CheckTests;
 
     use super::*;
 
@@ -237,6 +238,7 @@ mod tests {
             name: format!("{n:0120}"),
             status: Status::Failed,
             message: "\"\n".repeat(8_000),
+            tests: Some(CheckTests::UNCOUNTED),
         });
         let tests = Plugin::all_built_in().remove(1);
         let result = plugin(&tests, checks.collect(), Duration::ZERO);
@@ -257,6 +259,7 @@ mod tests {
                 Status::Passed
             },
             message: String::new(),
+            tests: None,
         });
         let tests = Plugin::all_built_in().remove(1);
         let result = plugin(&tests, checks.collect(), Duration::ZERO);

@@ -8,6 +8,7 @@ use crate::Timestamp;
 use crate::money::MicroCredits;
 use crate::pull_request::PullRequestUrl;
 use crate::run::{RunFailure, RunStatus};
+use crate::verification::VerificationOutcome;
 
 /// Data of an event that has only the run's status.
 #[derive(Debug, Serialize, ToSchema)]
@@ -85,8 +86,12 @@ pub struct CompletedData<'a> {
     pub status: RunStatus,
     /// How many iterations began.
     pub iterations: u32,
-    /// True if at least one check of the plan itself ran something and passed.
+    /// True if tests are known to have run and passed.
     pub verified: bool,
+    /// Outcome of its last verification, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub verification: Option<VerificationOutcome>,
     /// When it began and ended.
     pub timing: RunTiming,
     /// Its charge.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{Baseline, GitMode, ProfileName, StrategyType};
+use super::{Baseline, GitMode, ProfileName, Required, RequiredValue, StrategyType};
 use crate::environment::EnvironmentName;
 use crate::money::MicroCredits;
 use crate::source::Branch;
@@ -115,7 +115,8 @@ pub struct PartialVerification {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_flaky: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub required: Option<bool>,
+    #[schema(value_type = Option<RequiredValue>)]
+    pub required: Option<Required>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protect_tests: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,6 +7,7 @@ use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunFailure, RunStatus};
 use awo_domain::usage::PricedUsage;
+use awo_domain::verification::VerificationOutcome;
 use awo_domain::work_order::TenantContext;
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use awo_store::runs::Run;
@@ -126,9 +127,12 @@ pub struct RunShape<'a> {
     /// The pull request of its result, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pr_url: Option<&'a str>,
-    /// True if its last verification passed, and at least one check of the plan itself (or of a
-    /// custom plugin) ran something and passed.
+    /// True if its last verification passed, and tests are known to have run and passed.
     verified: bool,
+    /// Outcome of its last verification; absent before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    verification: Option<VerificationOutcome>,
     /// Test files of its base that it changed or removed and that are not protected; at most 50.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     tests_changed: &'a [String],
@@ -174,6 +178,7 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             commit: run.commit.as_deref(),
             pr_url: run.pr_url.as_ref().map(PullRequestUrl::as_str),
             verified: run.verified,
+            verification: run.verification,
             tests_changed: &run.tests_changed,
             behind: run.gate.as_ref().map(|gate| gate.behind),
             gate_changed: run.gate.as_ref().map_or(&[], |gate| &gate.gate_changed),

@@ -34,6 +34,7 @@ pub(crate) fn queued_run(
         pr_url: None,
         commit: None,
         verified: false,
+        verification: None,
         tests_changed: Vec::new(),
         gate: None,
         error: None,

@@ -1,8 +1,19 @@
 use super::*;
 
+mod recordings;
+
+fn read(bytes: &[u8]) -> Counted {
+    let counter = Counter::default();
+    // Pieces end anywhere.
+    for piece in bytes.chunks(7) {
+        counter.append(Stream::Stdout, piece);
+    }
+    counter.counted()
+}
+
 fn counted(text: &str) -> Option<(u64, u64, u64)> {
-    let lines: Vec<&str> = text.lines().collect();
-    in_lines(&lines).map(|counts| (counts.passed, counts.failed, counts.skipped))
+    let counts = read(text.as_bytes()).counts;
+    counts.map(|counts| (counts.passed, counts.failed, counts.skipped))
 }
 
 #[test]
@@ -80,7 +91,146 @@ fn other_words_are_no_counts() {
         "ok",
         "3 files passed the check in time",
         "passed 3",
+        "error: 3 passed in 0.1s",
+        "I saw that 3 passed in 0.1s",
+        "note: Tests:  3 passed, 3 total",
+        "    Tests: 9 failed, 9 passed, 18 total",
     ] {
         assert_eq!(counted(text), None, "{text}");
     }
+}
+
+#[test]
+fn lines_count_with_whatever_a_wrapper_puts_in_front() {
+    let jest = "Tests:       1 failed, 3 passed, 4 total";
+    for prefix in [
+        "web:test: ",
+        "@repo/web:test: ",
+        "//:test: ",
+        "a: ",
+        "@scope/a: ",
+        "[web] ",
+        "[0] ",
+        "[a]: ",
+        "[test:unit ] ",
+        "web-1  | ",
+        "packages/a test: ",
+        ". test: ",
+        "#12 3.456 ",
+        "2026-11-25T12:00:00.123Z ",
+        "web-1  | web:test: ",
+    ] {
+        let text = format!("{prefix}> jest\n{prefix}\u{1b}[1m{jest}\u{1b}[0m\r\n");
+        assert_eq!(counted(&text), Some((3, 1, 0)), "{text}");
+    }
+}
+
+#[test]
+fn workspaces_are_added_and_those_without_tests_add_nothing() {
+    for (text, counts) in [
+        (
+            "> jest\n\nTests:       3 passed, 3 total\n\n> jest --passWithNoTests\n\n\
+             No tests found, exiting with code 0\n",
+            (3, 0, 0),
+        ),
+        (
+            "a:test: Ran 2 tests in 0.001s\nb:test: Ran 3 tests in 0.001s\na:test: \n\
+             b:test: FAILED (failures=1)\na:test: OK (skipped=1)\n",
+            (3, 1, 1),
+        ),
+        (
+            "[a]: 3 examples, 0 failures\n[b]: No examples found.\n[b]: 0 examples, 0 failures",
+            (3, 0, 0),
+        ),
+        (
+            "[0] [INFO] Tests run: 3, Failures: 0, Errors: 0, Skipped: 0\n\
+             [INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0\n",
+            (5, 0, 0),
+        ),
+    ] {
+        assert_eq!(counted(text), Some(counts), "{text}");
+    }
+}
+
+#[test]
+fn none_ran_by_the_words_of_any_runner() {
+    for text in [
+        "Test project /w/build\nNo tests were found!!!",
+        "No examples found.\n\n0 examples, 0 failures",
+        "[INFO] No tests to run.\n[INFO] BUILD SUCCESS",
+        "bun test v1.4.5\n\n 0 pass\n 2 skip\n 0 fail\nRan 2 tests across 1 file.",
+        "web:test: No test files found, exiting with code 0\n\n Tasks:    1 successful, 1 total",
+        "No tests executed!",
+        "ok | 0 passed | 0 failed (0ms)",
+        "There are no tests to run",
+        "No test matches the given testcase filter `x` in /a.dll",
+        "Executed 0 tests\n[==========] 0 tests from 0 test suites ran. (0 ms total)",
+        "0 specs, 0 failures",
+        "0 runs, 0 assertions, 0 failures, 0 errors, 0 skips",
+    ] {
+        let counted = read(text.as_bytes());
+        assert!(counted.is_none_by(0), "{text}: {counted:?}");
+        assert!(!counted.is_none_by(3), "{text}");
+    }
+}
+
+#[test]
+fn an_exit_code_is_of_none_where_the_runner_has_it_for_that() {
+    for (text, code, is_none) in [
+        ("=== 2 deselected in 0.01s ===", 5, true),
+        ("=== 2 deselected in 0.01s ===", 1, false),
+        ("no tests ran in 0.01s", 4, false),
+        (
+            "no tests ran in 0.01s\nmake: *** [Makefile:2: test] Error 5",
+            2,
+            true,
+        ),
+        (
+            "no tests ran in 0.01s\nnox > Command pytest failed with exit code 5",
+            1,
+            true,
+        ),
+        ("No tests found, exiting with code 1", 1, true),
+        ("No tests found, exiting with code 0", 1, false),
+        // A file that cannot be loaded has no tests.
+        (
+            "Test Suites: 1 failed, 1 total\nTests:       0 total",
+            1,
+            false,
+        ),
+        ("a: No test files found, exiting with code 1", 1, true),
+        (
+            "Tests: 1 passed, 1 total\nNo tests found, exiting with code 1",
+            1,
+            false,
+        ),
+    ] {
+        assert_eq!(read(text.as_bytes()).is_none_by(code), is_none, "{text}");
+    }
+}
+
+#[test]
+fn a_summary_counts_however_much_output_follows() {
+    let mut text = b"web:test: Tests:       3 passed, 3 total\n".to_vec();
+    text.extend(b"api:test: a line of a build\n".repeat(20_000));
+    text.extend([b'x'; 100_000]);
+    text.extend(b"\napi:test: Tests:       1 failed, 1 total\n");
+    let counts = read(&text).counts.unwrap();
+    assert_eq!((counts.passed, counts.failed), (3, 1));
+}
+
+#[test]
+fn failing_tests_are_named_once_and_no_more_than_some_of_them() {
+    let text = "  2 passing (3ms)\n  1 failing\n\n  1) products\n       multiplies:\n\n";
+    assert_eq!(read(text.as_bytes()).failed_names, ["products multiplies"]);
+    let mut text = String::new();
+    for number in 0..500 {
+        text.push_str(&format!("test a::b{} ... FAILED\n", number % 200));
+    }
+    text.push_str(
+        "test result: FAILED. 0 passed; 200 failed; 0 ignored; 0 measured; 0 filtered out\n",
+    );
+    let counted = read(text.as_bytes());
+    assert_eq!(counted.failed_names.len(), MAX_NAMES);
+    assert_eq!(counted.failed_names[0], "a::b0");
 }

@@ -1,39 +1,65 @@
-//! Test runners of Go, by the closing lines that they print.
+//! Test runners of Go, by the lines that they print.
 
-use crate::toolchains::counting::{Counts, Runner};
+use crate::toolchains::counting::{
+    Line,
+    Role::{Failed, Name, None, PackageFailed, PackagePassed, Passed, Skipped, Whole},
+    Runner,
+};
 
-pub(super) static ALL: [Runner; 1] = [Runner {
-    name: "go",
-    count: go,
-    is_final: false,
-}];
+pub(super) static ALL: [Runner; 3] = [
+    Runner::new("go", &[], &GO),
+    Runner::new("go -json", &[], &GO_JSON),
+    Runner::new("gotestsum", &[], &GOTESTSUM).covering(&["go"]),
+];
 
 /// Packages, or tests where they are named (`-v`).
-fn go(lines: &[&str]) -> Option<Counts> {
-    let starts = |with: &str| {
-        let lines = lines
-            .iter()
-            .filter(|line| line.trim_start().starts_with(with));
-        lines.count() as u64
-    };
-    let tests = Counts {
-        passed: starts("--- PASS: "),
-        failed: starts("--- FAIL: "),
-        skipped: starts("--- SKIP: "),
-        packages: false,
-    };
-    let mut packages = Counts {
-        packages: true,
-        ..Counts::default()
-    };
-    let mut speaks = false;
-    for line in lines {
-        let is_ok = line.starts_with("ok  \t");
-        let has_none = line.contains("[no tests to run]") || line.contains("[no test files]");
-        speaks |= is_ok || line.starts_with("FAIL\t") || (line.starts_with("?   \t") && has_none);
-        packages.passed += u64::from(is_ok && !has_none);
-        packages.failed += u64::from(line.starts_with("FAIL\t"));
-    }
-    let named = tests != Counts::default();
-    speaks.then_some(if named { tests } else { packages })
-}
+static GO: [Line; 10] = [
+    Line(
+        PackagePassed,
+        "^ok  \t[^ \t]+\t(?:\\(cached\\)|{s}s)(?:\tcoverage: (?:\\[no statements\\]|[0-9.]+% of statements.*?))?$",
+    ),
+    Line(PackageFailed, r"^FAIL[ \t][^ \t]+[ \t]{s}s$"),
+    Line(Whole, r"^FAIL[ \t][^ \t]+ \[(?:build|setup) failed\]$"),
+    Line(
+        None,
+        "^ok  \t[^ \t]+\t(?:\\(cached\\)|{s}s)[ \t](?:coverage: .* )?\\[no tests to run\\]$",
+    ),
+    Line(None, "^\\?   \t[^ \t]+\t\\[no test files\\]$"),
+    Line(None, "^\t[^ \t]+\t\tcoverage: 0.0% of statements$"),
+    Line(
+        None,
+        "^(?:go: )?(?:warning: \"[^\"]*\" matched no packages|no packages to test)$",
+    ),
+    Line(Passed, r"^ *--- PASS: {name} \({s}s\)$"),
+    Line(Failed, r"^ *--- FAIL: {name} \({s}s\)$"),
+    Line(Skipped, r"^ *--- SKIP: {name} \({s}s\)$"),
+];
+
+/// Events of `go test -json` on standard output.
+static GO_JSON: [Line; 4] = [
+    Line(
+        Whole,
+        r#"^\{.*"Action":"(?:pass|fail|skip)","Package":"[^"]*","Elapsed":.*\}$"#,
+    ),
+    Line(
+        Passed,
+        r#"^\{.*"Action":"pass","Package":"[^"]*","Test":"{name}".*\}$"#,
+    ),
+    Line(
+        Failed,
+        r#"^\{.*"Action":"fail","Package":"[^"]*","Test":"{name}".*\}$"#,
+    ),
+    Line(
+        Skipped,
+        r#"^\{.*"Action":"skip","Package":"[^"]*","Test":"{name}".*\}$"#,
+    ),
+];
+
+/// `DONE 3 tests, 1 skipped, 1 failure in 0.5s`
+static GOTESTSUM: [Line; 2] = [
+    Line(
+        Whole,
+        "^DONE(?: {n} runs?,)? {total} tests?(?:, {list})? in {s}s$",
+    ),
+    Line(Name, r"^=== FAIL: {name} \({s}s\)$"),
+];

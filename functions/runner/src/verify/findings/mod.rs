@@ -12,7 +12,7 @@ mod xml;
 
 use std::path::Path;
 
-use awo_domain::verification::{Check, Status};
+use awo_domain::verification::{Check, Status, TestCounts};
 use serde::{Deserialize, Serialize};
 
 use super::check;
@@ -106,6 +106,16 @@ impl Findings {
         self.passed + self.failed + self.warnings + self.skipped
     }
 
+    /// Numbers of tests; one with a warning has passed.
+    pub(super) fn test_counts(&self) -> TestCounts {
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        TestCounts {
+            passed: number(self.passed + self.warnings),
+            failed: number(self.failed),
+            skipped: number(self.skipped),
+        }
+    }
+
     /// `2 failed, 10 passed`; `nothing` if it names nothing.
     pub(super) fn counts(&self) -> String {
         let counts = [
@@ -152,16 +162,57 @@ impl Findings {
     }
 }
 
-/// The end of a name distinguishes a test better than its beginning.
+/// Checks of failing tests that a command's output names, at most `most`; one more states how many failed
+/// beside them.
+pub(super) fn failed_tests(
+    command: &str,
+    names: &[String],
+    failed: u64,
+    most: usize,
+) -> Vec<Check> {
+    const MESSAGE: &str = "failed, by the output of its command";
+    let command: String = command.chars().take(MAX_COMMAND_CHARS).collect();
+    let named = names.iter().take(most.min(MAX_FAILED));
+    let mut checks: Vec<Check> = named
+        .map(|test| {
+            check(
+                &format!("{command}: {}", short(test)),
+                Status::Failed,
+                MESSAGE,
+            )
+        })
+        .collect();
+    let shown = u64::try_from(checks.len()).unwrap_or(u64::MAX);
+    if shown > 0 && failed > shown {
+        let name = format!("{command}: {} more", failed - shown);
+        checks.push(check(
+            &name,
+            Status::Failed,
+            "failed too, and are not named here",
+        ));
+    }
+    checks
+}
+
+/// A name of one line; of a long one both ends, which hold the file and the test's own name.
 fn short(name: &str) -> String {
     let name = printable(name).replace(['\n', '\t'], " ");
     let name = name.trim();
     let count = name.chars().count();
-    match count > MAX_NAME_CHARS {
-        true => name.chars().skip(count - MAX_NAME_CHARS).collect(),
-        false if name.is_empty() => "without a name".to_owned(),
-        false => name.to_owned(),
+    if count <= MAX_NAME_CHARS {
+        return if name.is_empty() {
+            "without a name"
+        } else {
+            name
+        }
+        .to_owned();
     }
+    let head = (MAX_NAME_CHARS - 1) / 2;
+    let tail = MAX_NAME_CHARS - 1 - head;
+    let mut shown: String = name.chars().take(head).collect();
+    shown.push('…');
+    shown.extend(name.chars().skip(count - tail));
+    shown
 }
 
 fn message(text: &str) -> String {

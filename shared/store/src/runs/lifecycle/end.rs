@@ -275,6 +275,7 @@ impl End<'_> {
             iterations: self.ending.iterations,
             pr_url: self.ending.pr_url.clone(),
             verified: self.run.verified,
+            verification: self.run.verification,
             error: self.ending.end.error().cloned(),
             started_at: self.run.started_at.unwrap_or(self.run.created_at),
             completed_at: self.now,
@@ -303,6 +304,7 @@ impl End<'_> {
             .set("iteration", ending.iterations)
             .set("usage", &ending.usage)
             .set("verified", run.verified)
+            .set_some("verification", run.verification)
             .set("testsChanged", &run.tests_changed)
             .set_some("gate", run.gate.as_ref())
             .set("lastSequence", run.last_sequence + 1)

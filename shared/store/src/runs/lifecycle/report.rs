@@ -5,6 +5,7 @@ use awo_domain::control::{NumberedEvent, Report, ReportAnswer, RunnerEvent};
 use awo_domain::event::{Lifecycle, TimelineEventType, meaning};
 use awo_domain::run::{RunEvent, RunStatus};
 use awo_domain::usage::{PricedUsage, sum_by_model};
+use awo_domain::verification::VerificationOutcome;
 use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
 
 use crate::Store;
@@ -107,10 +108,18 @@ impl Progress {
                 verified,
                 tests_changed,
                 gate,
+                overall_status,
+                evidence,
+                tests,
                 ..
             } => {
                 self.run.gate.clone_from(gate);
                 self.run.verified = *verified;
+                self.run.verification = Some(VerificationOutcome {
+                    status: *overall_status,
+                    evidence: *evidence,
+                    tests: *tests,
+                });
                 self.run.tests_changed.clone_from(tests_changed);
             }
             RunnerEvent::IterationStarted { iteration } => self.begins = Some(*iteration),
@@ -280,6 +289,7 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set("usage", &to.usage)
         .set("maxIterations", to.max_iterations)
         .set("verified", to.verified)
+        .set_some("verification", to.verification)
         .set("testsChanged", &to.tests_changed)
         .set_some("gate", to.gate.as_ref())
         .set("waitedMs", to.waited_ms)

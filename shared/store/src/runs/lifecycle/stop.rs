@@ -214,6 +214,7 @@ impl Transaction {
             iterations: 0,
             pr_url: None,
             verified: false,
+            verification: None,
             error: None,
             started_at: run.created_at,
             completed_at: now,
