@@ -80,7 +80,9 @@ fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
         }
         T::VerificationFailed => {
             let head = paint.bad(&format!("  failed     {}", text(data, "summary")));
-            return (head, failing_checks(data, paint));
+            let mut lines = failing_checks(data, paint);
+            lines.extend(changes(data, paint));
+            return (head, lines);
         }
         T::DeliveryStarted => "delivering".to_owned(),
         T::DeliveryFinished => {
@@ -127,12 +129,18 @@ fn changes(data: &Value, paint: Paint) -> Vec<String> {
     let gate = &data["gate"];
     let behind = gate["behind"].as_u64().filter(|behind| *behind > 0);
     let behind = behind.map(|behind| format!("{behind} commits of the base are missing"));
-    let changed = [
+    let remarks = [
         ("tests changed", names(data, "testsChanged")),
         ("gate changed", names(gate, "gateChanged")),
         ("behind", behind.unwrap_or_default()),
+        (
+            "fails on the base, too",
+            names(&data["baseline"], "preExisting"),
+        ),
+        ("introduced", names(&data["baseline"], "introduced")),
+        ("fixed", names(&data["baseline"], "fixed")),
     ];
-    let present = changed.iter().filter(|(_, what)| !what.is_empty());
+    let present = remarks.iter().filter(|(_, what)| !what.is_empty());
     present
         .map(|(name, what)| paint.warn(&format!("             ! {name}: {what}")))
         .collect()

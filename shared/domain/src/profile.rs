@@ -93,12 +93,15 @@ pub struct Verification {
     /// put back.
     #[serde(default)]
     pub protect_tests: bool,
-    /// Whether the plan runs on the base before the agent begins.
+    /// When failures are compared with those of the base.
     #[serde(default)]
     pub baseline: Baseline,
+    /// Whether named tests that fail on the base, too, leave the verdict alone.
+    #[serde(default)]
+    pub forgive: bool,
 }
 
-/// When the plan is held against the base.
+/// When failures are compared with those of the base.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = VerificationBaseline)]
@@ -106,10 +109,22 @@ pub struct Verification {
 #[strum(serialize_all = "lowercase")]
 pub enum Baseline {
     /// Never.
-    #[default]
     Off,
+    /// Once a check fails.
+    #[default]
+    Lazy,
     /// Before the agent begins, which is given the result.
+    Eager,
+    /// Another name of `eager`.
     Before,
+}
+
+impl Baseline {
+    /// True if the base is verified before the agent begins.
+    #[must_use]
+    pub fn is_eager(self) -> bool {
+        matches!(self, Baseline::Eager | Baseline::Before)
+    }
 }
 
 /// The delivery of the result.

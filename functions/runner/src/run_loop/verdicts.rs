@@ -4,10 +4,11 @@ use awo_domain::agent::Feedback;
 use awo_domain::control::{Outcome, RunnerEvent};
 use awo_domain::environment::SecretPhase;
 use awo_domain::plugin::{Plugin, applicable};
-use awo_domain::profile::{Baseline, GitMode};
+use awo_domain::profile::GitMode;
 use awo_domain::run::RunErrorCode;
 use awo_domain::verification::Level;
 
+use super::baselines::{BASELINE_CHECK, with_baseline};
 use super::gates::remarks;
 use super::protection::{UNVERIFIED, names, restored_feedback};
 use super::tools::missing_tool;
@@ -17,10 +18,8 @@ use crate::git::GitError;
 use crate::layout;
 use crate::prompt;
 use crate::stop::StopOutcome;
-use crate::verify::{self, Judgement, NotPrepared, Tree, Verification, subject};
-
-/// What the feedback is called that is the base's.
-const BASELINE_CHECK: &str = "baseline";
+use crate::verify::subject::{self, Reference};
+use crate::verify::{self, Judgement, NotPrepared, Tree, Verification};
 
 impl Work<'_> {
     pub(super) async fn verify(&self, tally: &mut Tally) -> Result<Verdict, Abort> {
@@ -34,15 +33,20 @@ impl Work<'_> {
         };
         self.reporter.event(started).await;
         let (mut judgement, tests_changed) = self.judge(tally, &plugins).await?;
+        let baseline = self.compared(tally, &judgement, &plugins).await?;
+        if baseline.is_some() {
+            self.forgiven(tally, &mut judgement, &plugins).await?;
+        }
         verify::remark(&mut judgement, remarks(tally.gate.as_ref()));
         let Judgement {
             result,
             verified,
             missing,
+            ..
         } = judgement;
         tally.verified = verified;
         tally.tests_changed.clone_from(&tests_changed);
-        tally.feedback = verify::feedback(&result);
+        tally.feedback = with_baseline(verify::feedback(&result), baseline.as_ref());
         if !tally.feedback.is_empty() {
             let restored = restored_feedback(tally);
             tally.feedback.extend(restored);
@@ -51,7 +55,10 @@ impl Work<'_> {
         let verdict = if result.overall_status.passes() {
             Verdict::Passed
         } else {
-            Verdict::NotPassed(failing, self.not_passed(iteration, &result.summary))
+            Verdict::NotPassed(
+                failing,
+                self.not_passed(iteration, &result.summary, baseline.as_ref()),
+            )
         };
         let finished = RunnerEvent::VerificationFinished {
             iteration,
@@ -60,6 +67,7 @@ impl Work<'_> {
             summary: result.summary,
             results: result.results,
             gate: tally.gate.clone(),
+            baseline,
             verified,
             tests_changed,
         };
@@ -74,13 +82,14 @@ impl Work<'_> {
     /// feedback is the result.
     pub(super) async fn baseline(&self, tally: &mut Tally) -> Result<(), Abort> {
         let profile = &self.spec.profile;
-        let is_wanted = profile.verification.baseline == Baseline::Before;
+        let is_wanted = profile.verification.baseline.is_eager();
         if !is_wanted || self.spec.resumption.is_some() {
             return Ok(());
         }
         self.write_prompt()?;
         let (judgement, _) = self.judge(tally, &self.plugins()).await?;
         let result = judgement.result;
+        tally.base.clone_from(&result.results);
         tally.feedback = verify::feedback(&result);
         if tally.feedback.is_empty() {
             tally.feedback.push(Feedback {
@@ -122,9 +131,19 @@ impl Work<'_> {
         tally: &Tally,
         plugins: &[Plugin],
     ) -> Result<(Judgement, Vec<String>), Abort> {
-        let number = tally.iterations;
         let commit = tally.commit.as_ref().unwrap_or(&self.base.commit);
-        let base = self.reference();
+        let reference = self.reference();
+        self.judge_at((commit.as_str(), reference), tally.iterations, plugins)
+            .await
+    }
+
+    /// Verifies a commit, held against a reference, in the clean checkout of this number.
+    pub(super) async fn judge_at(
+        &self,
+        (commit, base): (&str, Reference<'_>),
+        number: u32,
+        plugins: &[Plugin],
+    ) -> Result<(Judgement, Vec<String>), Abort> {
         let profile = &self.spec.profile;
         let limit = self.verification_limit();
         let guard = self.guard(limit);

@@ -11,6 +11,7 @@
 //! Set-up commands run once, before the first level that runs any command, and count as checks of
 //! that level.
 
+pub(crate) mod baseline;
 mod blackbox;
 mod clean_tree;
 mod commands;
@@ -58,7 +59,7 @@ pub(crate) use files::list as every_file;
 pub(crate) use findings::Findings;
 pub(crate) use guard::{Guard, NotPrepared};
 pub(crate) use missing::MissingTool;
-pub(crate) use report::{failing, feedback, not_judged, remark};
+pub(crate) use report::{failing, feedback, not_judged, recombined, remark};
 pub(crate) use sanity::{LARGE_FILES, LEFTOVERS, large_files, leftovers};
 
 /// Output of a command that becomes the check's message, at its end.
@@ -137,6 +138,8 @@ pub(crate) struct Judgement {
     pub(crate) result: CombinedResult,
     /// True if it passes, and something of the plan itself ran and passed.
     pub(crate) verified: bool,
+    /// True if something of the plan itself ran and passed, whatever else did not.
+    pub(crate) has_evidence: bool,
     /// A program of the plan that is not there.
     pub(crate) missing: Option<MissingTool>,
 }
@@ -146,6 +149,7 @@ impl From<CombinedResult> for Judgement {
         Judgement {
             result,
             verified: false,
+            has_evidence: false,
             missing: None,
         }
     }
@@ -238,6 +242,7 @@ impl<'a> Verification<'a> {
         }
         Ok(Judgement {
             verified: self.verified && passes,
+            has_evidence: self.verified,
             missing: self.missing,
             result,
         })

@@ -63,11 +63,25 @@ pub(crate) fn remark(judgement: &mut Judgement, warnings: Vec<Check>) {
         return;
     };
     first.checks.extend(warnings);
-    first.status = Status::worst(first.checks.iter().map(|check| check.status));
-    first.summary = summary_of(&first.checks);
+    recombined(judgement);
+}
+
+/// Brings a verdict in line with its checks, which were changed.
+pub(crate) fn recombined(judgement: &mut Judgement) {
+    let result = &mut judgement.result;
+    for one in result
+        .results
+        .iter_mut()
+        .filter(|one| !one.checks.is_empty())
+    {
+        one.status = Status::worst(one.checks.iter().map(|check| check.status));
+        one.summary = summary_of(&one.checks);
+    }
     let took = Duration::from_millis(result.duration_ms);
     *result = combined(std::mem::take(&mut result.results), took);
-    if result.overall_status.passes() && !judgement.verified {
+    let passes = result.overall_status.passes();
+    judgement.verified = passes && judgement.has_evidence;
+    if passes && !judgement.verified {
         unverified(result);
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn queued_run(
         verified: false,
         tests_changed: Vec::new(),
         gate: None,
+        baseline: None,
         error: None,
         usage: Vec::new(),
         cost: None,

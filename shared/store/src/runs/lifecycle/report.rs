@@ -107,9 +107,11 @@ impl Progress {
                 verified,
                 tests_changed,
                 gate,
+                baseline,
                 ..
             } => {
                 self.run.gate.clone_from(gate);
+                self.run.baseline.clone_from(baseline);
                 self.run.verified = *verified;
                 self.run.tests_changed.clone_from(tests_changed);
             }
@@ -282,6 +284,7 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set("verified", to.verified)
         .set("testsChanged", &to.tests_changed)
         .set_some("gate", to.gate.as_ref())
+        .set_or_remove("baseline", to.baseline.as_ref())
         .set("waitedMs", to.waited_ms)
         .set_or_remove("waitsSince", to.waits_since)
         .set_some("audit", to.audit.as_ref())
