@@ -113,7 +113,7 @@ fn finishing(
             message,
             commit,
         } => {
-            let error = RunError::new(*code, message);
+            let error = RunError::new(*code, message).with_baseline(run.baseline.as_ref());
             (RunEnd::Failed(error), commit.clone(), None)
         }
         Outcome::Stopped { forced, commit } => (

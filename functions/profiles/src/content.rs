@@ -101,6 +101,7 @@ fn verification(value: Value) -> Option<PartialVerification> {
             required: o.optional("required", |v| v.json(required)),
             protect_tests: o.optional("protectTests", Value::flag),
             baseline: one_of(o, "baseline", Baseline::ALL, Baseline::as_str),
+            forgive: o.optional("forgive", Value::flag),
         })
     })
 }

@@ -87,6 +87,18 @@ pub struct Agent {
     pub model: Option<String>,
 }
 
+/// Failures of a run, by whether its base has them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Baseline {
+    #[serde(default)]
+    pub pre_existing: Vec<String>,
+    #[serde(default)]
+    pub introduced: Vec<String>,
+    #[serde(default)]
+    pub fixed: Vec<String>,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
@@ -122,6 +134,8 @@ pub struct Run {
     pub behind: Option<u64>,
     #[serde(default)]
     pub gate_changed: Vec<String>,
+    #[serde(default)]
+    pub baseline: Option<Baseline>,
     #[serde(default)]
     pub error: Option<RunFault>,
     #[serde(default)]

@@ -154,6 +154,12 @@ fn remarks(data: &Value, paint: Paint) -> Vec<String> {
             "not committed, as caches or build output",
             names(data, "litter"),
         ),
+        (
+            "fails on the base, too",
+            names(&data["baseline"], "preExisting"),
+        ),
+        ("introduced", names(&data["baseline"], "introduced")),
+        ("fixed", names(&data["baseline"], "fixed")),
     ];
     let present = remarks.iter().filter(|(_, what)| !what.is_empty());
     present

@@ -153,6 +153,16 @@ pub fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
         let changed = clean_line(&run.gate_changed.join(", "));
         field(output, "gate changed", output.paint.warn(&changed))?;
     }
+    if let Some(baseline) = &run.baseline {
+        let lists = [
+            ("pre-existing", &baseline.pre_existing),
+            ("introduced", &baseline.introduced),
+            ("fixed", &baseline.fixed),
+        ];
+        for (name, checks) in lists.into_iter().filter(|(_, checks)| !checks.is_empty()) {
+            field(output, name, clean_line(&checks.join(", ")))?;
+        }
+    }
     if let Some(behind) = run.behind.filter(|behind| *behind > 0) {
         let behind = format!("{behind} commits of the base");
         field(output, "behind", output.paint.warn(&behind))?;

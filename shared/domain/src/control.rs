@@ -19,6 +19,7 @@ mod models;
 mod outcome;
 mod report;
 mod stop_request;
+mod wire_profile;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -42,7 +43,7 @@ use crate::pull_request::PullRequestUrl;
 use crate::source::GitSource;
 use crate::template::Hooks;
 use crate::usage::{ModelUsage, PricedUsage};
-use crate::verification::{Evidence, Level, PluginResult, Status, TestCounts};
+use crate::verification::{BaselineComparison, Evidence, Level, PluginResult, Status, TestCounts};
 use crate::{OrgId, RunId, TaskPrompt, WorkOrderId};
 
 /// The path of the claim; `POST` with a [`Claim`], answered by a [`RunSpec`].
@@ -140,6 +141,7 @@ pub struct RunSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_iterations: Option<u32>,
     /// The resolved profile.
+    #[serde(with = "wire_profile")]
     pub profile: Profile,
     /// The organization's verification plugins; those that are disabled run nowhere.
     pub plugins: Vec<Plugin>,
@@ -351,6 +353,9 @@ pub enum RunnerEvent {
         /// How a `verify` order's commit stands to the base of its gate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gate: Option<GateComparison>,
+        /// Which failures the base has, too.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        baseline: Option<BaselineComparison>,
         /// True if it passes, and tests are known to have run and passed.
         #[serde(default)]
         verified: bool,

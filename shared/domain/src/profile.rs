@@ -94,9 +94,12 @@ pub struct Verification {
     /// put back.
     #[serde(default)]
     pub protect_tests: bool,
-    /// Whether the plan runs on the base before the agent begins.
+    /// When failures are compared with those of the base.
     #[serde(default)]
     pub baseline: Baseline,
+    /// Whether named tests that fail on the base, too, leave the verdict alone.
+    #[serde(default)]
+    pub forgive: bool,
 }
 
 /// Evidence of tests without which a run fails; `false`, `true` or `counted`.
@@ -164,7 +167,7 @@ impl From<Required> for RequiredValue {
     }
 }
 
-/// When the plan is held against the base.
+/// When failures are compared with those of the base.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = VerificationBaseline)]
@@ -172,10 +175,22 @@ impl From<Required> for RequiredValue {
 #[strum(serialize_all = "lowercase")]
 pub enum Baseline {
     /// Never.
-    #[default]
     Off,
+    /// Once a check fails.
+    #[default]
+    Lazy,
     /// Before the agent begins, which is given the result.
+    Eager,
+    /// Another name of `eager`.
     Before,
+}
+
+impl Baseline {
+    /// True if the base is verified before the agent begins.
+    #[must_use]
+    pub fn is_eager(self) -> bool {
+        matches!(self, Baseline::Eager | Baseline::Before)
+    }
 }
 
 /// The delivery of the result.

@@ -211,6 +211,14 @@ pub struct PluginResult {
     pub duration_ms: u64,
 }
 
+impl PluginResult {
+    /// True if a lower level kept it from running.
+    #[must_use]
+    pub fn is_not_run(&self) -> bool {
+        self.status == Status::Skipped && self.checks.is_empty()
+    }
+}
+
 /// The whole verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -223,6 +231,28 @@ pub struct CombinedResult {
     pub summary: String,
     /// Wall time.
     pub duration_ms: u64,
+}
+
+/// Most names in each list of a comparison.
+pub const MAX_COMPARED: usize = 50;
+
+/// Failures of a verification, by whether the base commit has them. A check that could not be judged
+/// on either side is in no list.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BaselineComparison {
+    /// The base commit.
+    pub base_commit: String,
+    /// Failing checks that fail on the base, too; at most 50.
+    pub pre_existing: Vec<String>,
+    /// Failing checks that the base passes or does not have; at most 50.
+    pub introduced: Vec<String>,
+    /// Checks that fail on the base and pass now; at most 50, and only with `baseline: "eager"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<String>,
+    /// True if every failing check fails on the base, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_pre_existing: bool,
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::stop::Stop;
 use awo_domain::usage::PricedUsage;
-use awo_domain::verification::VerificationOutcome;
+use awo_domain::verification::{BaselineComparison, VerificationOutcome};
 use awo_domain::work_order::TenantContext;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,9 @@ pub struct Run {
     /// How a `verify` order's commit stands to the base of its gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateComparison>,
+    /// Which failures of its last verification the base has, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineComparison>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,

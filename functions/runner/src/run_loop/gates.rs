@@ -5,7 +5,7 @@ use std::path::Path;
 
 use awo_domain::control::{GateComparison, Outcome};
 use awo_domain::run::{RunError, RunErrorCode};
-use awo_domain::verification::{Check, Status};
+use awo_domain::verification::{BaselineComparison, Check, Status};
 
 use super::protection::names;
 use super::services::FIRST_PATIENCE;
@@ -84,8 +84,13 @@ impl Work<'_> {
     }
 
     /// The error of a verification that did not pass.
-    pub(super) fn not_passed(&self, iteration: u32, summary: &str) -> RunError {
-        let (code, message) = match &self.base.head {
+    pub(super) fn not_passed(
+        &self,
+        iteration: u32,
+        summary: &str,
+        baseline: Option<&BaselineComparison>,
+    ) -> RunError {
+        let (code, mut message) = match &self.base.head {
             None => (
                 RunErrorCode::MaxIterationsReached,
                 format!(
@@ -100,6 +105,9 @@ impl Work<'_> {
                 ),
             ),
         };
+        if baseline.is_some_and(|baseline| baseline.only_pre_existing) {
+            message.push_str("; every failing check fails on the base commit, too");
+        }
         RunError::new(code, &message)
     }
 

@@ -2,6 +2,7 @@
 //! delivery. A run that asks for children ends for now, and continues in another runner by merging
 //! their results. Each step reports its result; every exit is an ending with a code and a message.
 
+mod baselines;
 mod beginning;
 mod children;
 mod delivered;
@@ -25,7 +26,7 @@ use awo_domain::agent::Feedback;
 use awo_domain::control::{GateComparison, Outcome, RunSpec, RunnerEvent};
 use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::usage::{PricedUsage, sum_by_model};
-use awo_domain::verification::Evidence;
+use awo_domain::verification::{Evidence, PluginResult};
 use tokio::time::Instant;
 
 use crate::agent;
@@ -210,6 +211,8 @@ struct Tally {
     tests_changed: Vec<String>,
     /// How the commit of a `verify` order stands to the base of its gate.
     gate: Option<GateComparison>,
+    /// The base's own results, of the plugins that ran there.
+    base: Vec<PluginResult>,
     /// Protected files that were put back in the present iteration.
     restored: Vec<String>,
     /// True for a run that has waited for its children.

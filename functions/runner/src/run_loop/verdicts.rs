@@ -4,10 +4,11 @@ use awo_domain::agent::Feedback;
 use awo_domain::control::{Outcome, RunnerEvent};
 use awo_domain::environment::SecretPhase;
 use awo_domain::plugin::{Plugin, applicable};
-use awo_domain::profile::{Baseline, GitMode};
+use awo_domain::profile::GitMode;
 use awo_domain::run::RunErrorCode;
 use awo_domain::verification::{Evidence, Level};
 
+use super::baselines::{BASELINE_CHECK, with_baseline};
 use super::gates::remarks;
 use super::protection::{UNVERIFIED, names, path_names, restored_feedback};
 use super::submodules::unpublished_check;
@@ -18,11 +19,8 @@ use crate::git::GitError;
 use crate::layout;
 use crate::prompt;
 use crate::stop::StopOutcome;
-use crate::verify::subject::{self, Candidate};
+use crate::verify::subject::{self, Candidate, Reference};
 use crate::verify::{self, Judgement, NotPrepared, Tree, Verification};
-
-/// What the feedback is called that is the base's.
-const BASELINE_CHECK: &str = "baseline";
 
 impl Work<'_> {
     pub(super) async fn verify(&self, tally: &mut Tally) -> Result<Verdict, Abort> {
@@ -36,6 +34,10 @@ impl Work<'_> {
         };
         self.reporter.event(started).await;
         let (mut judgement, tests_changed) = self.judge(tally, &plugins).await?;
+        let baseline = self.compared(tally, &judgement, &plugins).await?;
+        if baseline.is_some() {
+            self.forgiven(tally, &mut judgement, &plugins).await?;
+        }
         verify::remark(&mut judgement, remarks(tally.gate.as_ref()));
         let outcome = judgement.outcome();
         let verified = outcome.is_verified();
@@ -45,7 +47,7 @@ impl Work<'_> {
         tally.verified = verified;
         tally.evidence = outcome.evidence;
         tally.tests_changed.clone_from(&tests_changed);
-        tally.feedback = verify::feedback(&result);
+        tally.feedback = with_baseline(verify::feedback(&result), baseline.as_ref());
         if !tally.feedback.is_empty() {
             let restored = restored_feedback(tally);
             tally.feedback.extend(restored);
@@ -54,7 +56,10 @@ impl Work<'_> {
         let verdict = if result.overall_status.passes() {
             Verdict::Passed
         } else {
-            Verdict::NotPassed(failing, self.not_passed(iteration, &result.summary))
+            Verdict::NotPassed(
+                failing,
+                self.not_passed(iteration, &result.summary, baseline.as_ref()),
+            )
         };
         let finished = RunnerEvent::VerificationFinished {
             iteration,
@@ -63,6 +68,7 @@ impl Work<'_> {
             summary: result.summary,
             results: result.results,
             gate: tally.gate.clone(),
+            baseline,
             verified,
             evidence: outcome.evidence,
             tests: outcome.tests,
@@ -81,13 +87,14 @@ impl Work<'_> {
     /// feedback is the result.
     pub(super) async fn baseline(&self, tally: &mut Tally) -> Result<(), Abort> {
         let profile = &self.spec.profile;
-        let is_wanted = profile.verification.baseline == Baseline::Before;
+        let is_wanted = profile.verification.baseline.is_eager();
         if !is_wanted || self.spec.resumption.is_some() {
             return Ok(());
         }
         self.write_prompt()?;
         let (judgement, _) = self.judge(tally, &self.plugins()).await?;
         let result = judgement.result;
+        tally.base.clone_from(&result.results);
         tally.feedback = verify::feedback(&result);
         if tally.feedback.is_empty() {
             tally.feedback.push(Feedback {
@@ -133,8 +140,19 @@ impl Work<'_> {
             let result = verify::not_judged(plugins, check);
             return Ok((result.into(), Vec::new()));
         }
-        let number = tally.iterations;
         let commit = tally.commit.as_ref().unwrap_or(&self.base.commit);
+        let reference = self.reference();
+        self.judge_at((commit.as_str(), reference), tally.iterations, plugins)
+            .await
+    }
+
+    /// Verifies a commit, held against a reference, in the clean checkout of this number.
+    pub(super) async fn judge_at(
+        &self,
+        (commit, reference): (&str, Reference<'_>),
+        number: u32,
+        plugins: &[Plugin],
+    ) -> Result<(Judgement, Vec<String>), Abort> {
         let profile = &self.spec.profile;
         let limit = self.verification_limit();
         let guard = self.guard(limit);
@@ -142,7 +160,7 @@ impl Work<'_> {
             commit,
             branch: &self.verified_branch(),
             base: self.base,
-            reference: self.reference(),
+            reference,
             source: &self.spec.source,
             number,
         };

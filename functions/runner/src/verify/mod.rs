@@ -12,6 +12,7 @@
 //! Set-up commands run once, before the first level that runs any command, and count as checks of
 //! that level.
 
+pub(crate) mod baseline;
 mod blackbox;
 mod clean_tree;
 mod commands;
@@ -45,9 +46,7 @@ use awo_supervisor::Limits;
 use tokio::time::Instant;
 
 use crate::contained_process::Variables;
-use crate::contained_process::{
-    AtTimeout, ContainedProcesses, FinishedCommand, Job, Listener,
-};
+use crate::contained_process::{AtTimeout, ContainedProcesses, FinishedCommand, Job, Listener};
 use crate::limits;
 use crate::plan::{Command, FrozenPlan, Plan};
 use crate::repository::Change;
@@ -69,7 +68,7 @@ pub(crate) use guard::{Guard, NotPrepared};
 pub(crate) use machine::network_fault;
 pub(crate) use messages::{check, error};
 pub(crate) use missing::MissingTool;
-pub(crate) use report::{failing, feedback, not_judged, remark};
+pub(crate) use report::{failing, feedback, not_judged, recombined, remark};
 pub(crate) use sanity::{LARGE_FILES, LEFTOVERS, large_files, leftovers};
 
 /// Makes tools end that would watch files or ask questions.

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use awo_domain::agent::Feedback;
 use awo_domain::plugin::Plugin;
-use awo_domain::verification::{
-    Check, CombinedResult, Evidence, Level, PluginResult, Status,
-};
+use awo_domain::verification::{Check, CombinedResult, Evidence, Level, PluginResult, Status};
 
 use super::Judgement;
 use crate::output::last_bytes;
@@ -65,14 +63,31 @@ pub(crate) fn remark(judgement: &mut Judgement, warnings: Vec<Check>) {
         return;
     };
     first.checks.extend(warnings);
-    first.status = Status::worst(first.checks.iter().map(|check| check.status));
-    first.summary = summary_of(&first.checks);
+    recombined(judgement);
+}
+
+/// Brings a verdict in line with its checks, which were changed.
+pub(crate) fn recombined(judgement: &mut Judgement) {
+    let result = &mut judgement.result;
+    let passed_before = result.overall_status.passes();
+    for one in result
+        .results
+        .iter_mut()
+        .filter(|one| !one.checks.is_empty())
+    {
+        one.status = Status::worst(one.checks.iter().map(|check| check.status));
+        one.summary = summary_of(&one.checks);
+    }
     let took = Duration::from_millis(result.duration_ms);
     let summary = std::mem::take(&mut result.summary);
     *result = combined(std::mem::take(&mut result.results), took);
     if result.overall_status.passes() && judgement.evidence == Evidence::None {
-        // It says already why nothing was verified.
-        result.summary = summary;
+        if passed_before {
+            // It says already why nothing was verified.
+            result.summary = summary;
+        } else {
+            unverified(result, None);
+        }
     }
 }
 

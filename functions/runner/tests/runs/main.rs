@@ -6,6 +6,7 @@
 )]
 
 mod agents;
+mod baselines;
 mod bedrock;
 mod budgets;
 mod canaries;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{RunnerEvent, StopRequest};
+use super::{RunnerEvent, StopRequest, wire_profile};
 use crate::Timestamp;
 use crate::profile::Profile;
 
@@ -34,6 +34,7 @@ pub struct Report {
 #[serde(rename_all = "camelCase")]
 pub struct Configuration {
     /// The resolved profile.
+    #[serde(with = "wire_profile")]
     pub profile: Profile,
     /// Milliseconds that the run may take, from its claim.
     pub max_duration_ms: u64,

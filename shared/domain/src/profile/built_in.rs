@@ -36,7 +36,8 @@ impl Profile {
                 retry_flaky: 0,
                 required: Required::No,
                 protect_tests: false,
-                baseline: Baseline::Off,
+                baseline: Baseline::Lazy,
+                forgive: false,
             },
             git_ops: GitOps {
                 mode: GitMode::Push,

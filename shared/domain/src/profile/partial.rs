@@ -121,6 +121,8 @@ pub struct PartialVerification {
     pub protect_tests: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forgive: Option<bool>,
 }
 
 /// Use of git that may be partial: absent members come from the profile that this one extends.

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
+use crate::verification::BaselineComparison;
+
 /// Why a run failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -181,7 +183,14 @@ pub struct RunError {
     pub code: RunErrorCode,
     /// For people: what happened and what to do next.
     pub message: String,
+    /// True if every check that failed fails on the base, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pre_existing: bool,
 }
+
+/// The next step where the base fails in the same way.
+const REPAIR_THE_BASE: &str = "Repair the base first, since every failing check fails there, too, or set \
+                               verification.forgive of the profile for tests that have names.";
 
 /// Longest error message that is stored, in characters.
 pub const MAX_ERROR_MESSAGE: usize = 2_000;
@@ -193,6 +202,32 @@ impl RunError {
         RunError {
             code,
             message: message.chars().take(MAX_ERROR_MESSAGE).collect(),
+            pre_existing: false,
+        }
+    }
+
+    /// With whether every check that failed fails on the base, too.
+    #[must_use]
+    pub fn with_baseline(self, comparison: Option<&BaselineComparison>) -> RunError {
+        let only = comparison.is_some_and(|comparison| comparison.only_pre_existing);
+        let is_verdict = match self.code {
+            RunErrorCode::MaxIterationsReached | RunErrorCode::VerificationFailed => true,
+            RunErrorCode::BudgetExceeded
+            | RunErrorCode::Timeout
+            | RunErrorCode::WorkspaceFailed
+            | RunErrorCode::AgentFailed
+            | RunErrorCode::AgentNotConfigured
+            | RunErrorCode::DeliveryFailed
+            | RunErrorCode::ComputeLost
+            | RunErrorCode::RunnerFailed
+            | RunErrorCode::ProviderUnavailable
+            | RunErrorCode::ChildrenFailed
+            | RunErrorCode::NotVerified
+            | RunErrorCode::Killed => false,
+        };
+        RunError {
+            pre_existing: is_verdict && only,
+            ..self
         }
     }
 }
@@ -220,7 +255,11 @@ impl<'a> From<&'a RunError> for RunFailure<'a> {
             message: &error.message,
             category: error.code.category(),
             retryable: error.code.is_retryable(),
-            remedy: error.code.remedy(),
+            remedy: if error.pre_existing {
+                REPAIR_THE_BASE
+            } else {
+                error.code.remedy()
+            },
         }
     }
 }
@@ -254,6 +293,25 @@ mod tests {
             let is_transient = is_platforms || code == RunErrorCode::ProviderUnavailable;
             assert_eq!(retryable, is_transient, "{code:?}");
         }
+    }
+
+    #[test]
+    fn the_remedy_of_failures_that_the_base_has_is_to_repair_the_base() {
+        let only = BaselineComparison {
+            only_pre_existing: true,
+            ..BaselineComparison::default()
+        };
+        let remedy = |code, comparison| {
+            let error = RunError::new(code, "").with_baseline(comparison);
+            RunFailure::from(&error).remedy
+        };
+        let code = RunErrorCode::MaxIterationsReached;
+        assert_eq!(remedy(code, Some(&only)), REPAIR_THE_BASE);
+        let other = BaselineComparison::default();
+        assert_eq!(remedy(code, Some(&other)), code.remedy());
+        assert_eq!(remedy(code, None), code.remedy());
+        let timeout = RunErrorCode::Timeout;
+        assert_eq!(remedy(timeout, Some(&only)), timeout.remedy());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunFailure, RunStatus};
 use awo_domain::usage::PricedUsage;
-use awo_domain::verification::VerificationOutcome;
+use awo_domain::verification::{BaselineComparison, VerificationOutcome};
 use awo_domain::work_order::TenantContext;
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use awo_store::runs::Run;
@@ -143,6 +143,9 @@ pub struct RunShape<'a> {
     /// at most 50.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     gate_changed: &'a [String],
+    /// Which failures of its last verification the base has, too; absent if none were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<&'a BaselineComparison>,
     /// Why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<RunFailure<'a>>,
@@ -182,6 +185,7 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             tests_changed: &run.tests_changed,
             behind: run.gate.as_ref().map(|gate| gate.behind),
             gate_changed: run.gate.as_ref().map_or(&[], |gate| &gate.gate_changed),
+            baseline: run.baseline.as_ref(),
             error: run.error.as_ref().map(RunFailure::from),
             usage: (run.status.is_terminal() || !run.usage.is_empty())
                 .then(|| RunUsageShape::of(&run.usage)),

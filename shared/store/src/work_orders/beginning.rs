@@ -37,6 +37,7 @@ pub(crate) fn queued_run(
         verification: None,
         tests_changed: Vec::new(),
         gate: None,
+        baseline: None,
         error: None,
         usage: Vec::new(),
         cost: None,

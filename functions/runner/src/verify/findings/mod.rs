@@ -35,7 +35,7 @@ const MAX_MILD: usize = 10;
 /// Longest message of one finding.
 const MAX_MESSAGE_BYTES: usize = 2_048;
 /// Longest part of a check's name that is the command's, and that is the finding's.
-const MAX_COMMAND_CHARS: usize = 40;
+pub(super) const MAX_COMMAND_CHARS: usize = 40;
 const MAX_NAME_CHARS: usize = 76;
 
 /// One test, or one thing that a linter found.

@@ -111,9 +111,11 @@ impl Progress {
                 overall_status,
                 evidence,
                 tests,
+                baseline,
                 ..
             } => {
                 self.run.gate.clone_from(gate);
+                self.run.baseline.clone_from(baseline);
                 self.run.verified = *verified;
                 self.run.verification = Some(VerificationOutcome {
                     status: *overall_status,
@@ -292,6 +294,7 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set_some("verification", to.verification)
         .set("testsChanged", &to.tests_changed)
         .set_some("gate", to.gate.as_ref())
+        .set_or_remove("baseline", to.baseline.as_ref())
         .set("waitedMs", to.waited_ms)
         .set_or_remove("waitsSince", to.waits_since)
         .set_some("audit", to.audit.as_ref())

@@ -1,0 +1,168 @@
+//! The base commit's own failures. The first time that a check fails, its plugin runs on the base, in a
+//! clean checkout, once in a run; the run learns which failures were there before.
+
+use awo_domain::agent::Feedback;
+use awo_domain::plugin::Plugin;
+use awo_domain::profile::Baseline;
+use awo_domain::verification::{BaselineComparison, PluginResult, Status};
+
+use super::steps::MAX_REASON_BYTES;
+use super::{Abort, Tally, Work};
+use crate::output::last_bytes;
+use crate::verify::baseline::{compare, forgive};
+use crate::verify::subject::Reference;
+use crate::verify::{self, Judgement};
+
+/// What the feedback is called that is about the base.
+pub(super) const BASELINE_CHECK: &str = "baseline";
+/// Checkouts of the base have numbers of their own, beyond those of iterations.
+const BASE_NUMBERS: u32 = 1_000_000;
+
+impl Work<'_> {
+    /// Compares a verification with the base's, if the profile wants that and something failed; or,
+    /// with an eager baseline, in any case.
+    pub(super) async fn compared(
+        &self,
+        tally: &mut Tally,
+        judgement: &Judgement,
+        plugins: &[Plugin],
+    ) -> Result<Option<BaselineComparison>, Abort> {
+        let policy = self.spec.profile.verification.baseline;
+        let results = &judgement.result.results;
+        let failed: Vec<&str> = results
+            .iter()
+            .filter(|result| {
+                result
+                    .checks
+                    .iter()
+                    .any(|check| check.status == Status::Failed)
+            })
+            .map(|result| result.plugin_id.as_str())
+            .collect();
+        let is_wanted = match policy {
+            Baseline::Off => false,
+            Baseline::Lazy => !failed.is_empty(),
+            Baseline::Eager | Baseline::Before => !failed.is_empty() || !tally.base.is_empty(),
+        };
+        if !is_wanted || judgement.missing.is_some() {
+            return Ok(None);
+        }
+        if tally.commit.is_none() {
+            // Nothing was changed: it is the base that was verified.
+            tally.base.clone_from(results);
+        }
+        let is_new = |plugin: &&Plugin| {
+            let id = plugin.id.to_string();
+            failed.contains(&id.as_str()) && !tally.base.iter().any(|known| known.plugin_id == id)
+        };
+        let missing: Vec<Plugin> = plugins.iter().filter(is_new).cloned().collect();
+        if !missing.is_empty() && !self.left().is_zero() {
+            let judged = self.judge_base(tally, &missing).await?;
+            tally.base.extend(judged);
+        }
+        let base = &self.base.commit;
+        Ok(Some(compare(results, &tally.base, base, policy.is_eager())))
+    }
+
+    /// The plugins' results on the base; those that could not be judged say nothing.
+    async fn judge_base(
+        &self,
+        tally: &Tally,
+        plugins: &[Plugin],
+    ) -> Result<Vec<PluginResult>, Abort> {
+        let commit = self.base.commit.as_str();
+        let base = Reference {
+            commit,
+            since: commit,
+            restores: true,
+        };
+        let number = BASE_NUMBERS + tally.iterations;
+        match self.judge_at((commit, base), number, plugins).await {
+            Ok((judgement, _)) => Ok(judgement.result.results),
+            Err(Abort::Failed(why)) => {
+                tracing::warn!(event = "base_not_verified", why = ?why.code, "the base could not be verified");
+                Ok(Vec::new())
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Lets named tests that the base fails, too, leave the verdict alone, if the profile wants that;
+    /// the levels above, which these had closed, run then.
+    pub(super) async fn forgiven(
+        &self,
+        tally: &Tally,
+        judgement: &mut Judgement,
+        plugins: &[Plugin],
+    ) -> Result<(), Abort> {
+        if !self.spec.profile.verification.forgive || judgement.result.overall_status.passes() {
+            return Ok(());
+        }
+        forgive(&mut judgement.result.results, &tally.base);
+        verify::recombined(judgement);
+        if !judgement.result.overall_status.passes() {
+            return Ok(());
+        }
+        let closed: Vec<Plugin> = plugins
+            .iter()
+            .filter(|plugin| {
+                let id = plugin.id.to_string();
+                let mut results = judgement.result.results.iter();
+                results.any(|result| result.plugin_id == id && result.is_not_run())
+            })
+            .cloned()
+            .collect();
+        if closed.is_empty() {
+            return Ok(());
+        }
+        let commit = tally.commit.as_ref().unwrap_or(&self.base.commit);
+        let number = 2 * BASE_NUMBERS + tally.iterations;
+        let judged = self.judge_at((commit.as_str(), self.reference()), number, &closed);
+        let (more, _) = judged.await?;
+        let results = &mut judgement.result.results;
+        results.retain(|result| !result.is_not_run());
+        results.extend(more.result.results);
+        judgement.evidence = judgement.evidence.max(more.evidence);
+        judgement.tests.add(more.tests);
+        judgement.missing = more.missing;
+        verify::recombined(judgement);
+        Ok(())
+    }
+}
+
+/// The feedback of a verification, with what the agent must know of the base: at each failure that the
+/// base has, too, and once for all.
+pub(super) fn with_baseline(
+    mut feedback: Vec<Feedback>,
+    comparison: Option<&BaselineComparison>,
+) -> Vec<Feedback> {
+    let Some(comparison) = comparison.filter(|comparison| !comparison.pre_existing.is_empty())
+    else {
+        return feedback;
+    };
+    let names = &comparison.pre_existing;
+    for entry in feedback
+        .iter_mut()
+        .filter(|entry| names.contains(&entry.check))
+    {
+        entry.message = format!("(fails on the base commit, too) {}", entry.message);
+    }
+    if feedback.is_empty() {
+        return feedback;
+    }
+    let rest = if comparison.only_pre_existing {
+        "nothing else fails"
+    } else {
+        "what else fails is not known to fail there"
+    };
+    let message = format!(
+        "these checks fail on the base commit, too, without any change of this run: {}; {rest}",
+        names.join(", ")
+    );
+    feedback.push(Feedback {
+        level: None,
+        check: BASELINE_CHECK.to_owned(),
+        message: last_bytes(&message, MAX_REASON_BYTES),
+    });
+    feedback
+}
