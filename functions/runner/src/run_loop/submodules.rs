@@ -7,6 +7,7 @@ use awo_domain::verification::{Check, Status};
 use super::protection::path_names;
 use crate::output::printable;
 use crate::repository::{Base, MissingSubmodule};
+use crate::verify;
 
 /// The name of feedback and check.
 const NAME: &str = "submodules";
@@ -39,14 +40,11 @@ pub(super) fn submodules_feedback(base: &Base) -> Option<Feedback> {
 /// The check of a commit that cannot be delivered, since others could not fetch its submodules.
 pub(super) fn unpublished_check(unpublished: &[MissingSubmodule]) -> Option<Check> {
     let named = described(unpublished)?;
-    Some(Check {
-        name: NAME.to_owned(),
-        status: Status::Failed,
-        message: format!(
-            "a change of a submodule is delivered only if its remote has the commit: {named}. Go \
-             back to a commit that is there"
-        ),
-    })
+    let message = format!(
+        "a change of a submodule is delivered only if its remote has the commit: {named}. Go back \
+         to a commit that is there"
+    );
+    Some(verify::check(NAME, Status::Failed, &message))
 }
 
 fn described(missing: &[MissingSubmodule]) -> Option<String> {

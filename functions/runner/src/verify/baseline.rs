@@ -203,6 +203,7 @@ mod tests {
             name: (*name).to_owned(),
             status: *status,
             message: String::new(),
+            tests: None,
         });
         vec![PluginResult {
             plugin_id: "built-in:tests".to_owned(),

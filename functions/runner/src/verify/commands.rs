@@ -6,7 +6,6 @@ use awo_domain::verification::{Check, Evidence, Status, TestCounts};
 use super::findings::{Findings, Stamp};
 use super::tested;
 use super::{Kind, MissingTool, Verification, check, no_answer};
-use crate::contained_process::{End, FinishedCommand};
 use crate::inspection::{Answer, Task};
 use crate::plan::{Command, TestReport};
 use crate::stop::StopOutcome;

@@ -221,6 +221,7 @@ impl RunError {
             | RunErrorCode::ComputeLost
             | RunErrorCode::RunnerFailed
             | RunErrorCode::ProviderUnavailable
+            | RunErrorCode::ProviderRefused
             | RunErrorCode::ChildrenFailed
             | RunErrorCode::NotVerified
             | RunErrorCode::Killed => false,
