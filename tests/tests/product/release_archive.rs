@@ -274,6 +274,18 @@ fn the_same_programs_are_packed_to_the_same_bytes() {
     let name = name.file_name().unwrap();
     let archives = [release.dist(), again].map(|dist| fs::read(dist.join(name)).unwrap());
     assert!(archives[0] == archives[1], "the archives differ");
+    // Neither the time of the build nor the user who built.
+    assert_eq!(archives[0][4..8], [0; 4], "the time in the head of gzip");
+    let listed = Command::new("tar")
+        .args(["--utc", "-tvzf"])
+        .arg(release.archive())
+        .output()
+        .unwrap();
+    let listed = text(&listed);
+    for line in listed.lines() {
+        assert!(line.contains(" 0/0 "), "{line}");
+        assert!(line.contains(" 2026-11-20 08:00 "), "{line}");
+    }
 }
 
 #[test]
