@@ -1,6 +1,6 @@
 # Building, checking and describing a release. Included by the Makefile; docs/releases.md explains it.
 
-CYCLONEDX_VERSION = 0.5.10
+CYCLONEDX_VERSION = 0.5.9
 CYCLONEDX := $(TARGET_DIR)/tools/bin/cargo-cyclonedx
 DIST := $(TARGET_DIR)/dist
 VERSION = $(shell sed -n '/^\[workspace.package\]/,/^$$/s/^version = "\(.*\)"/\1/p' Cargo.toml)

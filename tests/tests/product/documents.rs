@@ -48,7 +48,7 @@ fn every_block_of_the_documents_is_run_by_a_test_or_has_a_reason() {
 #[test]
 fn what_runs_the_blocks_of_the_documents_is_there() {
     let rules = text("tests/rules.md") + &text("tests/agents/rules.md");
-    let makefiles = text("Makefile") + &text("infra/deploy.mk");
+    let makefiles = makefiles();
     let mut sources = Vec::new();
     for dir in [
         "tests/tests",
@@ -83,6 +83,13 @@ fn what_runs_the_blocks_of_the_documents_is_there() {
     }
 }
 
+/// The Makefile with the files that it includes.
+fn makefiles() -> String {
+    ["Makefile", "infra/deploy.mk", "infra/release.mk"]
+        .map(text)
+        .concat()
+}
+
 fn sources_of(dir: &std::path::Path, sources: &mut Vec<String>) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -113,7 +120,7 @@ fn typed(program: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_make_target_of_the_documents_is_one() {
-    let makefiles = text("Makefile") + &text("infra/deploy.mk");
+    let makefiles = makefiles();
     for command in typed("make") {
         let words = command.split_whitespace().skip(1);
         let target = words

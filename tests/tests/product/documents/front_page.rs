@@ -4,6 +4,7 @@ use awo_tests::service::program;
 
 use super::blocks::{alternatives, block_of, commands, filled, path};
 use super::reader::{Reader, found, free_port};
+use crate::release_archive::Release;
 
 const PAGE: &str = "README.md";
 /// It does as it is asked.
@@ -46,6 +47,21 @@ fn the_first_commands_show_the_demo_and_start_the_service() {
         // The command line finds it from any folder.
         assert!(reader.json("awo credits --json")["balance"].is_number());
     }
+}
+
+#[test]
+fn the_commands_for_a_release_install_it_and_start_the_service() {
+    let release = Release::packed();
+    let reader = Reader::new(&[]);
+    let address = format!("export RELEASE=file://{}", release.dist().display());
+    let shown = reader.ran(&format!("{address}\n{}", block_of(PAGE, "curl -fsSL")));
+    assert!(shown.contains("Installed awo 9.8.7 below "), "{shown}");
+    assert!(shown.ends_with("awo-local 9.8.7\n"), "{shown}");
+
+    let page = block_of("docs/releases.md", "curl -fsSL");
+    let shown = reader.ran(&format!("{address}\n{page}"));
+    assert!(shown.ends_with("awo 9.8.7\n"), "{shown}");
+    assert!(reader.home().join("awo/share/doc/awo/LICENSE").is_file());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -27,6 +27,9 @@ const TUTORIALS: Proof = Script("tests/tutorials/run.py");
 const AGENT_TUTORIAL: Proof =
     Test("tutorial::the_tutorial_of_the_first_real_agent_works_as_it_is_written");
 
+const RELEASE: Proof =
+    Test("documents::front_page::the_commands_for_a_release_install_it_and_start_the_service");
+
 /// By page: how the first line of blocks begins, and what holds them.
 pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
     (
@@ -56,6 +59,7 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
                     "documents::front_page::the_overview_of_the_command_line_names_commands_that_do_what_it_says",
                 ),
             ),
+            ("curl -fsSL", RELEASE),
             ("make test ", Not("the suites themselves, which CI runs")),
         ],
     ),
@@ -256,6 +260,16 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
             ("query", ACCOUNT),
             ("aws ", ACCOUNT),
             ("arn=", ACCOUNT),
+        ],
+    ),
+    (
+        "docs/releases.md",
+        &[
+            ("curl -fsSL", RELEASE),
+            (
+                "make dist",
+                Not("an optimised build, which takes minutes; release_archive tests its scripts"),
+            ),
         ],
     ),
     (
