@@ -200,6 +200,8 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
                 Not("a policy of KMS, which needs an AWS account"),
             ),
             ("cat > rules.json", ACCOUNT),
+            ("echo '{\"anthropic_version", ACCOUNT),
+            ("repository=", ACCOUNT),
             ("git ", ACCOUNT),
             ("arn=", ACCOUNT),
             ("eval ", ACCOUNT),
