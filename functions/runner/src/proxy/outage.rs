@@ -5,7 +5,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use awo_domain::agent::provider_error::{Fault, ProviderError};
+use awo_domain::agent::provider_error::{ErrorSource, ProviderError};
 use awo_domain::control::Provider;
 use http::StatusCode;
 use http::header::{HeaderMap, RETRY_AFTER};
@@ -90,7 +90,7 @@ impl CallEnd {
         let refused = |what: String| CallEnd::Refused(KeyRefusal { provider, what });
         let code = status.as_u16();
         match error {
-            Some(error) if error.fault == Fault::Key && !status.is_server_error() => {
+            Some(error) if error.source == ErrorSource::Key && !status.is_server_error() => {
                 return refused(format!("answered {code} ({})", error.kind));
             }
             _ if REFUSALS.contains(&status) => return refused(format!("answered {code}")),
@@ -98,7 +98,7 @@ impl CallEnd {
         }
         match (outage, error) {
             (Some(outage), _) => CallEnd::Outage(outage),
-            (None, Some(error)) if status.is_success() && error.fault == Fault::Provider => {
+            (None, Some(error)) if status.is_success() && error.source == ErrorSource::Provider => {
                 let what = format!("broke off its answer ({})", error.kind);
                 CallEnd::Outage(Outage::of_connection(provider, &what))
             }
@@ -221,39 +221,39 @@ mod tests {
         }
     }
 
-    fn end(status: u16, kind: &str, fault: Fault) -> CallEnd {
+    fn end(status: u16, kind: &str, source: ErrorSource) -> CallEnd {
         let status = StatusCode::from_u16(status).unwrap();
         let outage = Outage::of_answer(Provider::Openai, status, &HeaderMap::new());
         let kind = kind.to_owned();
-        let error = (!kind.is_empty()).then_some(ProviderError { kind, fault });
+        let error = (!kind.is_empty()).then_some(ProviderError { kind, source });
         CallEnd::of_answer(Provider::Openai, status, error.as_ref(), outage)
     }
 
     #[test]
     fn an_account_without_quota_is_refused_and_a_busy_provider_is_an_outage() {
-        let other = Fault::Other;
-        for (status, kind, fault) in [
+        let other = ErrorSource::Other;
+        for (status, kind, source) in [
             (401, "", other),
             (402, "", other),
             (403, "", other),
-            (429, "insufficient_quota", Fault::Key),
-            (429, "billing_not_active", Fault::Key),
-            (400, "credit_balance_too_low", Fault::Key),
-            (200, "insufficient_quota", Fault::Key),
+            (429, "insufficient_quota", ErrorSource::Key),
+            (429, "billing_not_active", ErrorSource::Key),
+            (400, "credit_balance_too_low", ErrorSource::Key),
+            (200, "insufficient_quota", ErrorSource::Key),
         ] {
-            let end = end(status, kind, fault);
+            let end = end(status, kind, source);
             assert!(
                 matches!(end, CallEnd::Refused(_)),
                 "{status} {kind} {end:?}"
             );
         }
-        for (status, kind, fault) in [
+        for (status, kind, source) in [
             (429, "", other),
-            (429, "rate_limit_exceeded", Fault::Provider),
-            (503, "insufficient_quota", Fault::Key),
-            (200, "overloaded_error", Fault::Provider),
+            (429, "rate_limit_exceeded", ErrorSource::Provider),
+            (503, "insufficient_quota", ErrorSource::Key),
+            (200, "overloaded_error", ErrorSource::Provider),
         ] {
-            let end = end(status, kind, fault);
+            let end = end(status, kind, source);
             assert!(matches!(end, CallEnd::Outage(_)), "{status} {kind} {end:?}");
         }
         assert_eq!(end(200, "", other), CallEnd::Succeeded);
@@ -264,17 +264,20 @@ mod tests {
     #[test]
     fn a_refusal_stands_until_a_call_that_costs_something_succeeds() {
         let calls = LastCall::default();
-        calls.ended(end(403, "", Fault::Other), false);
+        calls.ended(end(403, "", ErrorSource::Other), false);
         assert_eq!(calls.refusal(), None, "it cost nothing");
-        calls.ended(end(429, "insufficient_quota", Fault::Key), true);
-        for later in [end(200, "", Fault::Other), end(400, "", Fault::Other)] {
+        calls.ended(end(429, "insufficient_quota", ErrorSource::Key), true);
+        for later in [
+            end(200, "", ErrorSource::Other),
+            end(400, "", ErrorSource::Other),
+        ] {
             calls.ended(later, false);
         }
-        calls.ended(end(503, "", Fault::Other), true);
+        calls.ended(end(503, "", ErrorSource::Other), true);
         let refusal = calls.refusal().unwrap();
         assert_eq!(refusal.what, "answered 429 (insufficient_quota)");
         assert!(calls.outage().is_some());
-        calls.ended(end(200, "", Fault::Other), true);
+        calls.ended(end(200, "", ErrorSource::Other), true);
         assert_eq!((calls.refusal(), calls.outage()), (None, None));
     }
 }

@@ -50,9 +50,9 @@ const OUTAGES: [&str; 13] = [
 /// Longest kind that is read, in bytes.
 const MAX_KIND: usize = 64;
 
-/// Whose fault an error is.
+/// Party whose fault an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum ErrorSource {
     /// The key's, or its account's: the same call fails again until somebody changes them.
     Key,
     /// The provider's: the same call may be answered later.
@@ -66,8 +66,8 @@ pub enum Fault {
 pub struct ProviderError {
     /// The kind that decides, as the provider names it.
     pub kind: String,
-    /// Whose fault it is.
-    pub fault: Fault,
+    /// Party whose fault it is.
+    pub source: ErrorSource,
 }
 
 impl ProviderError {
@@ -82,22 +82,22 @@ impl ProviderError {
         }
         let kinds = || KINDS.iter().filter_map(|pointer| text(pointer));
         let kinds = || kinds().filter(|kind| kind.len() <= MAX_KIND);
-        let with = |kind: &str, fault| {
+        let with = |kind: &str, source| {
             let kind = kind.to_owned();
-            Some(ProviderError { kind, fault })
+            Some(ProviderError { kind, source })
         };
         let is_refusal = |kind: &&str| REFUSALS.contains(kind) || kind.starts_with(BILLING);
         if let Some(kind) = kinds().find(is_refusal) {
-            return with(kind, Fault::Key);
+            return with(kind, ErrorSource::Key);
         }
         let mut messages = ["/error/message", "/message"].into_iter().filter_map(text);
         if messages.any(|message| message.contains(NO_CREDIT)) {
-            return with("credit_balance_too_low", Fault::Key);
+            return with("credit_balance_too_low", ErrorSource::Key);
         }
         if let Some(kind) = kinds().find(|kind| OUTAGES.contains(kind)) {
-            return with(kind, Fault::Provider);
+            return with(kind, ErrorSource::Provider);
         }
-        with(kinds().next().unwrap_or_default(), Fault::Other)
+        with(kinds().next().unwrap_or_default(), ErrorSource::Other)
     }
 }
 
@@ -107,56 +107,60 @@ mod tests {
 
     #[test]
     fn the_kind_of_an_error_says_whose_fault_it_is() {
-        for (text, kind, fault) in [
+        for (text, kind, source) in [
             (
                 r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#,
                 "insufficient_quota",
-                Fault::Key,
+                ErrorSource::Key,
             ),
             (
                 r#"{"error":{"type":"requests","code":"billing_hard_limit_reached"}}"#,
                 "billing_hard_limit_reached",
-                Fault::Key,
+                ErrorSource::Key,
             ),
             (
                 r#"{"type":"error","error":{"type":"billing_error","message":"x"}}"#,
                 "billing_error",
-                Fault::Key,
+                ErrorSource::Key,
             ),
             (
                 r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
                 "credit_balance_too_low",
-                Fault::Key,
+                ErrorSource::Key,
             ),
             (
                 r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
                 "overloaded_error",
-                Fault::Provider,
+                ErrorSource::Provider,
             ),
             (
                 r#"{"error":{"type":"tokens","code":"rate_limit_exceeded"}}"#,
                 "rate_limit_exceeded",
-                Fault::Provider,
+                ErrorSource::Provider,
             ),
             (
                 r#"{"type":"response.failed","response":{"error":{"code":"server_error"}}}"#,
                 "server_error",
-                Fault::Provider,
+                ErrorSource::Provider,
             ),
             (
                 r#"{"type":"error","code":"server_error","message":"x"}"#,
                 "server_error",
-                Fault::Provider,
+                ErrorSource::Provider,
             ),
             (
                 r#"{"type":"error","error":{"type":"invalid_request_error"}}"#,
                 "invalid_request_error",
-                Fault::Other,
+                ErrorSource::Other,
             ),
         ] {
             let json = serde_json::from_str(text).unwrap();
             let error = ProviderError::of(&json).unwrap();
-            assert_eq!((error.kind.as_str(), error.fault), (kind, fault), "{text}");
+            assert_eq!(
+                (error.kind.as_str(), error.source),
+                (kind, source),
+                "{text}"
+            );
         }
         for text in [
             r#"{"type":"response.completed","response":{"error":null}}"#,
