@@ -167,8 +167,8 @@ pub(crate) async fn run(
         work.check_tools().await?;
         work.post_create(tally).await?;
         work.set_up(tally).await?;
-        work.install(tally).await?;
-        work.check_tools_again().await?;
+        let is_installed = work.install(tally).await?;
+        work.check_tools_again(is_installed).await?;
         work.iterate(tally).await?;
         work.deliver(tally).await
     }
