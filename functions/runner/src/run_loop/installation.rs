@@ -11,7 +11,7 @@ use crate::contained_process::Variables;
 use crate::limits::limits;
 use crate::plan::Command;
 use crate::shell::Script;
-use crate::verify::{CI, network_fault};
+use crate::verify::{CI, Network};
 
 impl Work<'_> {
     /// The plan's installations; none where the environment has a setup of its own.
@@ -23,17 +23,24 @@ impl Work<'_> {
         self.frozen.installs()
     }
 
-    /// Installs. What fails is left to the verification, since an agent may have been given just that to
+    /// Installs; false if something failed. That is left to the verification, since an agent may have been given just that to
     /// correct; all that it started is dead when it returns.
-    pub(super) async fn install(&self) -> Result<(), Abort> {
+    pub(super) async fn install(&self) -> Result<bool, Abort> {
         let installs = self.installs();
         if installs.is_empty() || !self.runs_commands() {
-            return Ok(());
+            return Ok(true);
         }
+        let mut is_installed = true;
         let layout = self.layout;
         let (workspace, home, tmp) = (layout.workspace(), layout.home(), layout.tmp());
         let mut variables: Variables = vec![(CI.0.to_owned(), CI.1.into())];
         variables.extend(self.environment.plain_variables());
+        let network = Network {
+            processes: self.processes,
+            home: &home,
+            tmp: &tmp,
+            variables: &variables,
+        };
         for command in installs {
             let script = Script {
                 run: command.run.as_str(),
@@ -56,10 +63,12 @@ impl Work<'_> {
                 Err(failure) => {
                     let (name, why) = (command.name(), failure.why);
                     // Nothing but the base is there yet.
-                    if let Some(fault) = network_fault(&why, |_| false).await {
+                    if let Some(fault) = network.fault(command.run.as_str(), &why, |_| false).await
+                    {
                         let message = format!("{name}: {fault}");
                         return Err(fail(RunErrorCode::WorkspaceFailed, &message));
                     }
+                    is_installed = false;
                     tracing::info!(
                         event = "install_failed",
                         name,
@@ -70,7 +79,8 @@ impl Work<'_> {
             }
         }
         let ignored = self.repository.ignore_untracked().await;
-        ignored.map_err(not_set_up)
+        ignored.map_err(not_set_up)?;
+        Ok(is_installed)
     }
 }
 

@@ -173,8 +173,8 @@ pub(crate) async fn run(
         work.check_tools().await?;
         work.post_create().await?;
         work.set_up().await?;
-        work.install().await?;
-        work.check_tools_again().await?;
+        let is_installed = work.install().await?;
+        work.check_tools_again(is_installed).await?;
         work.iterate(tally).await?;
         work.deliver(tally).await
     }

@@ -35,7 +35,7 @@ impl Work<'_> {
     /// Ends a run whose plan names a program that nothing could install on the way: no hook, no set-up of
     /// the plan or the environment. Nothing of the repository is executed for it.
     pub(super) async fn check_tools(&self) -> Result<(), Abort> {
-        if self.prepares() {
+        if self.is_prepared_first() {
             return Ok(());
         }
         let mut programs = self.programs();
@@ -43,18 +43,22 @@ impl Work<'_> {
         self.find(&programs).await
     }
 
-    /// The same once everything is installed that comes before the agent.
-    pub(super) async fn check_tools_again(&self) -> Result<(), Abort> {
-        if self.frozen.programs.is_empty() && !self.prepares() {
-            return Ok(());
-        }
-        self.find(&self.programs()).await
+    /// The same once everything is installed that comes before the agent; if that failed, programs that
+    /// it would have brought are left out.
+    pub(super) async fn check_tools_again(&self, is_installed: bool) -> Result<(), Abort> {
+        let mut programs = self.programs();
+        let is_prepared_first = self.is_prepared_first();
+        programs.retain(|program| match program.probe {
+            Probe::Installed => is_installed,
+            Probe::Command | Probe::PythonModule => is_prepared_first,
+        });
+        self.find(&programs).await
     }
 
-    /// True if a hook, or a setup of the environment, runs before the agent.
-    fn prepares(&self) -> bool {
+    /// Whether hooks or the environment's setup may install programs.
+    fn is_prepared_first(&self) -> bool {
         let environment = self.environment.of_run.as_ref();
-        let sets_up = environment.is_some_and(|environment| !environment.setup.is_empty());
+        let sets_up = environment.is_some_and(|one| !one.setup.is_empty());
         sets_up || !self.spec.hooks.post_create.is_empty()
     }
 
@@ -76,6 +80,11 @@ impl Work<'_> {
             };
             argv.extend([probe, &program.name, folder].map(OsString::from));
         }
+        let variables = self.environment.plain_variables();
+        let env: Vec<(&str, OsString)> = variables
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.clone()))
+            .collect();
         let layout = self.layout;
         let (dir, home, tmp) = (layout.workspace(), layout.home(), layout.tmp());
         let job = Job {
@@ -84,7 +93,7 @@ impl Work<'_> {
             home: &home,
             tmp: &tmp,
             reads: &[],
-            env: &[],
+            env: &env,
             limit: PROBE_LIMIT.min(self.left()),
             at_timeout: AtTimeout::Kill,
             limits: Limits::default(),

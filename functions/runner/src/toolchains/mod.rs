@@ -88,6 +88,8 @@ pub(crate) struct Toolchain {
     pub(crate) switches: &'static [&'static str],
     /// Programs that its commands run, each with the remedy for a machine without it.
     pub(crate) programs: &'static [(&'static str, &'static str)],
+    /// A command that prints the URL of the registry from which packages are installed.
+    pub(crate) registry: Option<&'static str>,
     /// A command for the tests of a project in the language, as an example.
     pub(crate) example: &'static str,
 }
@@ -124,6 +126,15 @@ fn has_test_name(name: &str) -> bool {
 pub(crate) fn can_switch_off(path: &Path) -> bool {
     let switches = || all().flat_map(|toolchain| toolchain.switches);
     switches().any(|switch| is_switch(path, switch))
+}
+
+/// A command that prints the registry that the installation `run` uses.
+pub(crate) fn registry(run: &str) -> Option<&'static str> {
+    let runs = |toolchain: &&Toolchain| {
+        let mut programs = toolchain.programs.iter();
+        programs.any(|(name, _)| has_word(run, name))
+    };
+    all().find(runs)?.registry
 }
 
 /// Variables of an agent whose home is `home`: programs of what was installed there come first.

@@ -1,18 +1,22 @@
 //! Faults of the machine that no agent can correct: a full disk, and a host that cannot be reached. A
 //! command's words for it count only if the runner finds the same.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use awo_supervisor::Limits;
 use nix::sys::statvfs::statvfs;
 use regex::Regex;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
+use url::Url;
 
 use super::Verification;
+use crate::contained_process::{AtTimeout, ContainedProcesses, Job, Variables};
 use crate::safe_files;
-use crate::toolchains::can_switch_off;
+use crate::toolchains::{self, can_switch_off};
 
 /// Less free space than this is a full disk.
 const MIN_FREE_BYTES: u64 = 1 << 20;
@@ -32,6 +36,19 @@ const UNREACHABLE: [&str; 6] = [
     r"dial tcp: lookup (?P<host>[\w.-]+)",
     r"request to https?://(?P<host>[\w.-]+)(?::(?P<port>\d+))?/\S* failed",
 ];
+/// Words for a network that is not there, in messages without a host.
+const NO_NETWORK: [&str; 7] = [
+    "Temporary failure in name resolution",
+    "Name or service not known",
+    "Network is unreachable",
+    "No route to host",
+    "Failed to establish a new connection",
+    "Connection refused",
+    "ConnectTimeoutError",
+];
+/// Longest time in which a program names its registry, and the longest answer.
+const REGISTRY_LIMIT: Duration = Duration::from_secs(20);
+const MAX_URL_BYTES: usize = 4_096;
 const HTTPS: u16 = 443;
 
 static MESSAGES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
@@ -41,7 +58,12 @@ static MESSAGES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 
 impl Verification<'_> {
     /// The fault of the machine that this output of a failed command names, if the runner sees it, too.
-    pub(super) async fn machine_fault(&self, output: &str, is_install: bool) -> Option<String> {
+    pub(super) async fn machine_fault(
+        &self,
+        run: &str,
+        output: &str,
+        is_install: bool,
+    ) -> Option<String> {
         let has_no_space = NO_SPACE.iter().any(|words| output.contains(words));
         if has_no_space && self.subject.places().into_iter().any(is_full) {
             let why = "the disk is full: free space where runs happen, or use a larger size";
@@ -50,7 +72,15 @@ impl Verification<'_> {
         if !is_install {
             return None;
         }
-        network_fault(output, |host| self.names_host(host)).await
+        let network = Network {
+            processes: self.processes,
+            home: &self.subject.home,
+            tmp: &self.subject.tmp,
+            variables: &self.variables,
+        };
+        network
+            .fault(run, output, |host| self.names_host(host))
+            .await
     }
 
     /// Whether the run itself may have brought the host: in a file that decides what is installed, or by
@@ -65,17 +95,64 @@ impl Verification<'_> {
     }
 }
 
-/// The host that this output of an installer names, if the runner does not reach it either. A host that is the
-/// run's own does not count.
-pub(crate) async fn network_fault(output: &str, is_own: impl Fn(&str) -> bool) -> Option<String> {
-    let (host, port) = unreachable_host(output)?;
-    if is_own(&host) || is_reachable(&host, port).await {
-        return None;
+/// The network, as commands with these folders and variables see it.
+pub(crate) struct Network<'a> {
+    pub(crate) processes: &'a ContainedProcesses,
+    pub(crate) home: &'a Path,
+    pub(crate) tmp: &'a Path,
+    pub(crate) variables: &'a Variables,
+}
+
+impl Network<'_> {
+    /// The host that this output of the installation `run` names, or that of its registry, if the runner
+    /// does not reach it either. A host that is the run's own does not count.
+    pub(crate) async fn fault(
+        &self,
+        run: &str,
+        output: &str,
+        is_own: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        let (host, port) = match unreachable_host(output) {
+            Some(named) => named,
+            None if NO_NETWORK.iter().any(|words| output.contains(words)) => {
+                self.registry(run).await?
+            }
+            None => return None,
+        };
+        if is_own(&host) || is_reachable(&host, port).await {
+            return None;
+        }
+        Some(format!(
+            "{host} cannot be reached from this machine: connect it, or give the environment a registry or \
+             a setup that needs no network"
+        ))
     }
-    Some(format!(
-        "{host} cannot be reached from this machine: connect it, or give the environment a registry or a \
-         setup that needs no network"
-    ))
+
+    /// Host and port of the registry that an installation uses, as its own program names it.
+    async fn registry(&self, run: &str) -> Option<(String, u16)> {
+        let argv = ["sh", "-c", toolchains::registry(run)?].map(OsString::from);
+        let variables = self.variables.iter();
+        let env: Vec<(&str, OsString)> = variables
+            .map(|(name, value)| (name.as_str(), value.clone()))
+            .collect();
+        let job = Job {
+            argv: &argv,
+            dir: self.tmp,
+            home: self.home,
+            tmp: self.tmp,
+            reads: &[],
+            env: &env,
+            limit: REGISTRY_LIMIT,
+            at_timeout: AtTimeout::Kill,
+            limits: Limits::default(),
+            called_off: None,
+            keep_bytes: MAX_URL_BYTES,
+            heard: None,
+        };
+        let finished = self.processes.run(job).await.ok()?;
+        let url = Url::parse(finished.stdout.text().trim()).ok()?;
+        Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
+    }
 }
 
 fn is_full(place: &Path) -> bool {

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::output::Tail;
 use crate::plan::Command;
 use crate::safe_files;
-use crate::toolchains::{self, Manifest, has_word};
+use crate::toolchains::{self, Manifest, Program, has_word};
 
 use super::Subject;
 
@@ -123,7 +123,7 @@ impl MissingTool {
         let name = report.program.rsplit('/').next().unwrap_or_default();
         Some(MissingTool {
             check: Some(command.name().to_owned()),
-            ..MissingTool::new(name, None)
+            ..MissingTool::new(name, base.remedy(name))
         })
     }
 }
@@ -132,9 +132,16 @@ impl MissingTool {
 pub(super) struct Base<'a> {
     pub(super) subject: &'a Subject,
     pub(super) manifests: &'a [Manifest],
+    /// Programs of the plan, with their remedies.
+    pub(super) programs: &'a [Program],
 }
 
 impl Base<'_> {
+    fn remedy(&self, name: &str) -> Option<&str> {
+        let program = self.programs.iter().find(|program| program.name == name)?;
+        program.remedy.as_deref()
+    }
+
     fn is_changed(&self, path: &str) -> bool {
         let changed = self.subject.changed.as_deref().unwrap_or_default();
         changed.iter().any(|one| one == Path::new(path))

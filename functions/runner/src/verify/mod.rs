@@ -51,7 +51,7 @@ use crate::limits;
 use crate::plan::{Command, FrozenPlan, Plan};
 use crate::repository::Change;
 use crate::stop::StopOutcome;
-use crate::toolchains::Manifest;
+use crate::toolchains::{Manifest, Program};
 
 use clean_tree::Differing;
 use findings::Stamp;
@@ -65,7 +65,7 @@ pub(crate) use coverage::coverage;
 pub(crate) use files::list as every_file;
 pub(crate) use findings::Findings;
 pub(crate) use guard::{Guard, NotPrepared};
-pub(crate) use machine::network_fault;
+pub(crate) use machine::Network;
 pub(crate) use messages::{check, error};
 pub(crate) use missing::MissingTool;
 pub(crate) use report::{failing, feedback, not_judged, recombined, remark};
@@ -131,6 +131,8 @@ pub(crate) struct Verification<'a> {
     install: &'a [Command],
     /// Files of the base in which its commands' own commands stand.
     manifests: &'a [Manifest],
+    /// Programs of a detected plan.
+    programs: &'a [Program],
     /// Protected patterns that no file of the base matches.
     unmatched: &'a [String],
     /// Advice where nothing is verified.
@@ -214,6 +216,7 @@ impl<'a> Verification<'a> {
             variables: Variables::new(),
             install: &[],
             manifests: &[],
+            programs: &[],
             unmatched: &[],
             advice: None,
             installs_for_tests: false,
@@ -241,6 +244,7 @@ impl<'a> Verification<'a> {
     pub(crate) fn of_base(self, frozen: &'a FrozenPlan) -> Verification<'a> {
         Verification {
             manifests: &frozen.manifests,
+            programs: &frozen.programs,
             unmatched: &frozen.unmatched,
             advice: frozen.advice(),
             ..self

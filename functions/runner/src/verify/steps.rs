@@ -45,17 +45,18 @@ impl Verification<'_> {
         for check in &mut ran.checks {
             check.name = format!("{prefix}{}", check.name);
         }
-        self.judge_machine(&mut ran, true).await;
+        self.judge_machine(command, &mut ran, true).await;
         Ok(self.record(command, checks, ran))
     }
 
     /// Makes an error of a failure that is the machine's own.
-    async fn judge_machine(&self, ran: &mut Ran, is_install: bool) {
+    async fn judge_machine(&self, command: &Command, ran: &mut Ran, is_install: bool) {
         let own = ran.checks.first_mut();
         let Some(own) = own.filter(|own| own.status == Status::Failed) else {
             return;
         };
-        if let Some(why) = self.machine_fault(&own.message, is_install).await {
+        let run = command.run.as_str();
+        if let Some(why) = self.machine_fault(run, &own.message, is_install).await {
             let fault = MissingTool::of_machine(&own.name, &why);
             own.status = Status::Error;
             own.message = format!("{why}; {}", own.message);
@@ -96,7 +97,7 @@ impl Verification<'_> {
                 }
                 None => {
                     let mut ran = self.tried(command, kind).await?;
-                    self.judge_machine(&mut ran, false).await;
+                    self.judge_machine(command, &mut ran, false).await;
                     self.record(command, &mut checks, ran);
                 }
             }
@@ -153,6 +154,7 @@ impl Verification<'_> {
         let base = Base {
             subject: self.subject,
             manifests: self.manifests,
+            programs: self.programs,
         };
         MissingTool::of(command, code, &finished.output, &base)
     }

@@ -200,6 +200,10 @@ fn put_back_commands(
         if !changes.iter().any(|change| change.path == Path::new(name)) {
             continue;
         }
+        // A link in the place of its folder is a change of a test file, and nothing is written behind it.
+        if !is_in_plain_folder(dir, Path::new(name)) {
+            continue;
+        }
         let path = dir.join(name);
         // A manifest that is gone, a link or not text is not run by its tool as the base's.
         let now = safe_files::read(&path, MAX_MANIFEST_BYTES).unwrap_or_default();
@@ -209,6 +213,16 @@ fn put_back_commands(
         }
     }
     Ok(rewritten)
+}
+
+fn is_in_plain_folder(dir: &Path, path: &Path) -> bool {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let Some(folder) = folder else {
+        return true;
+    };
+    safe_files::open_dir(dir).is_ok_and(|dir| safe_files::open_dir_below(&dir, folder).is_ok())
 }
 
 /// Changes of test files that stay.

@@ -37,6 +37,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         ),
         ("cc", "install a C compiler (package `gcc` or `clang`)"),
     ],
+    registry: None,
     example: "make check",
 };
 

@@ -21,6 +21,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     ],
     switches: &["deno.json", "deno.jsonc"],
     programs: &[("deno", "install Deno")],
+    registry: None,
     example: "deno test",
 };
 

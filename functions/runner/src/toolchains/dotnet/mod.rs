@@ -24,6 +24,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         "Directory.Packages.props",
     ],
     programs: &[("dotnet", "install the .NET SDK")],
+    registry: None,
     example: "dotnet test",
 };
 

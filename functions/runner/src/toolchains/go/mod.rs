@@ -14,6 +14,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     test_files: &["*_test.go"],
     switches: &["go.work", "go.env"],
     programs: &[("go", "install Go")],
+    registry: None,
     example: "go test ./...",
 };
 

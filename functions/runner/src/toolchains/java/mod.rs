@@ -44,6 +44,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
             "install a JDK, and set JAVA_HOME if it is not in PATH",
         ),
     ],
+    registry: None,
     example: "mvn -B test",
 };
 

@@ -79,6 +79,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         ),
         ("bun", "install Bun"),
     ],
+    registry: Some("npm config get registry"),
     example: "npm test",
 };
 
@@ -145,7 +146,9 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
         unit.test.push(Step::plain("bun test"));
     }
     for name in ["lint", "test"] {
-        if name == "test" && test_script(&package).is_none() {
+        // Yarn may find programs in archives, where no other program can see them.
+        let is_other = name == "test" && test_script(&package).is_none();
+        if is_other || manager == Manager::YarnBerry {
             continue;
         }
         let program = script(&package, name).and_then(plain_program);

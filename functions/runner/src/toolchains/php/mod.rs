@@ -26,6 +26,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         ),
         ("composer", "install Composer"),
     ],
+    registry: None,
     example: "vendor/bin/phpunit",
 };
 

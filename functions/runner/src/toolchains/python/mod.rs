@@ -72,6 +72,10 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
             "install flake8 (`pip install flake8`), or declare it",
         ),
     ],
+    registry: Some(
+        "echo \"${PIP_INDEX_URL:-$(python3 -I -c \
+         'from pip._internal.models.index import PyPI; print(PyPI.simple_url)')}\"",
+    ),
     example: "python3 -m pytest -q",
 };
 

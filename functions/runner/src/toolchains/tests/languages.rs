@@ -208,14 +208,18 @@ fn a_project_of_python_is_installed_as_it_declares_itself() {
     }
 }
 
+/// Files, and the steps for them.
+type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+
+fn check(table: &[Row<'_>]) {
+    for (files, wanted) in table {
+        assert_eq!(steps(files), *wanted, "{files:?}");
+    }
+}
+
 #[test]
-fn other_toolchains_have_the_commands_of_their_maintainers() {
-    let gems = "BUNDLE_PATH=~/gems";
-    let hex = "mix local.hex --force --if-missing && mix local.rebar --force --if-missing";
-    let rspec = format!("{gems} bundle exec rspec");
-    let locked_gems = format!("{gems} BUNDLE_FROZEN=true bundle install");
-    let mix = format!("{hex} && mix deps.get --check-locked");
-    let table: [(&[(&str, &str)], &[&str]); 21] = [
+fn compiled_languages_have_the_commands_of_their_maintainers() {
+    check(&[
         (
             &[("Cargo.toml", "[package]\n")],
             &["cargo test --quiet --workspace"],
@@ -246,6 +250,28 @@ fn other_toolchains_have_the_commands_of_their_maintainers() {
         ),
         (
             &[
+                ("A.sln", ""),
+                ("t/T.csproj", ""),
+                ("t/packages.lock.json", ""),
+            ],
+            &[
+                "dotnet restore A.sln --locked-mode",
+                "dotnet test A.sln --no-restore",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn scripting_languages_have_the_commands_of_their_maintainers() {
+    let gems = "BUNDLE_PATH=~/gems";
+    let hex = "mix local.hex --force --if-missing && mix local.rebar --force --if-missing";
+    let rspec = format!("{gems} bundle exec rspec");
+    let locked_gems = format!("{gems} BUNDLE_FROZEN=true bundle install");
+    let mix = format!("{hex} && mix deps.get --check-locked");
+    check(&[
+        (
+            &[
                 ("Gemfile", ""),
                 ("Gemfile.lock", ""),
                 ("spec/a_spec.rb", ""),
@@ -273,17 +299,6 @@ fn other_toolchains_have_the_commands_of_their_maintainers() {
                 "composer run-script --timeout=0 test",
             ],
         ),
-        (
-            &[
-                ("A.sln", ""),
-                ("t/T.csproj", ""),
-                ("t/packages.lock.json", ""),
-            ],
-            &[
-                "dotnet restore A.sln --locked-mode",
-                "dotnet test A.sln --no-restore",
-            ],
-        ),
         (&[("mix.exs", ""), ("mix.lock", "")], &[&mix, "mix test"]),
         (
             &[("deno.json", r#"{"tasks": {"test": "deno test -A"}}"#)],
@@ -293,6 +308,12 @@ fn other_toolchains_have_the_commands_of_their_maintainers() {
             &[("deno.json", "{}"), ("a_test.ts", "")],
             &["deno test --allow-all"],
         ),
+    ]);
+}
+
+#[test]
+fn builds_of_c_and_makefiles_have_the_commands_of_their_maintainers() {
+    check(&[
         (
             &[("Makefile", "check:\n\tx\nlint:\n\ty\n")],
             &["make -f Makefile lint", "make -f Makefile check"],
@@ -327,8 +348,5 @@ fn other_toolchains_have_the_commands_of_their_maintainers() {
             ],
             &["make -f Makefile test"],
         ),
-    ];
-    for (files, wanted) in table {
-        assert_eq!(steps(files), wanted, "{files:?}");
-    }
+    ]);
 }
