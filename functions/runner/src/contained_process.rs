@@ -99,8 +99,8 @@ pub(crate) struct ContainedProcesses {
     stop: StopSignal,
     /// What is masked in what commands print.
     masks: Masks,
-    /// Learns of the first command.
-    client_code: ClientCode,
+    /// Learns of the first command; absent where nobody pays for it.
+    client_code: Option<ClientCode>,
 }
 
 /// The pipes of a command that was started.
@@ -122,14 +122,14 @@ impl ContainedProcesses {
             is_alone: settings.is_task,
             stop,
             masks: Masks::default(),
-            client_code: ClientCode::default(),
+            client_code: None,
         }
     }
 
     /// Notes the first command there.
     pub(crate) fn noting(self, client_code: ClientCode) -> ContainedProcesses {
         ContainedProcesses {
-            client_code,
+            client_code: Some(client_code),
             ..self
         }
     }
@@ -171,7 +171,7 @@ impl ContainedProcesses {
             is_alone: false,
             stop,
             masks: Masks::default(),
-            client_code: ClientCode::default(),
+            client_code: None,
         })
     }
 
@@ -195,7 +195,7 @@ impl ContainedProcesses {
     /// # Errors
     /// When everything is to stop; the command is dead then, too.
     pub(crate) async fn run(&self, job: Job<'_>) -> Result<FinishedCommand, Interruption> {
-        self.run_noting(job, Some(&self.client_code)).await
+        self.run_noting(job, self.client_code.as_ref()).await
     }
 
     /// As [`ContainedProcesses::run`], for a command of the runner's own: no code of the client's.
@@ -208,6 +208,12 @@ impl ContainedProcesses {
         job: Job<'_>,
         client_code: Option<&ClientCode>,
     ) -> Result<FinishedCommand, Interruption> {
+        if let Some(client_code) = client_code.filter(|_| self.stop.reason().is_none()) {
+            tokio::select! {
+                () = client_code.announce() => {}
+                () = self.stop.stopped() => {}
+            }
+        }
         if self.stop.reason().is_some() {
             return Err(Interruption {
                 stopped: StopOutcome::default(),
@@ -224,12 +230,7 @@ impl ContainedProcesses {
             took: Duration::ZERO,
         };
         let attended = match self.spawn(&job) {
-            Ok((child, pipes)) => {
-                if let Some(client_code) = client_code {
-                    client_code.note_start();
-                }
-                self.attend(&job, began, child, pipes, &mut finished).await
-            }
+            Ok((child, pipes)) => self.attend(&job, began, child, pipes, &mut finished).await,
             Err(why) => CommandEnd {
                 end: End::NotStarted(why.to_string()),
                 stopped: false,

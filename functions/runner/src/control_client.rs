@@ -136,6 +136,9 @@ impl ControlClient {
         }
         let answer = answer?;
         line.heard();
+        if executed {
+            self.client_code.note_reported();
+        }
         Ok(answer)
     }
 

@@ -15,12 +15,11 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Beats until the run is fenced, or for ever. A report that was answered is as good as a heartbeat. The
 /// start of the first process of client code is reported at once: from then on the run is paid.
 pub(crate) async fn beat(client: ControlClient, switch: StopSwitch) {
-    let mut is_start_reported = false;
     loop {
         let next = client.heard_at() + Duration::from_millis(HEARTBEAT_MS);
         let is_due = next <= Instant::now();
         let started = client.client_code().has_started();
-        if !is_due && (is_start_reported || !started) {
+        if !is_due && (client.client_code().is_reported() || !started) {
             tokio::select! {
                 () = sleep_until(next) => {}
                 () = client.client_code().until_started(), if !started => {}
@@ -29,7 +28,6 @@ pub(crate) async fn beat(client: ControlClient, switch: StopSwitch) {
         }
         match client.heartbeat().await {
             Ok(answer) => {
-                is_start_reported |= started;
                 if let Some(stop_request) = answer.stop_request {
                     switch.stop(StopReason::Requested(stop_request));
                 }

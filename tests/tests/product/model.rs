@@ -8,6 +8,7 @@
 mod budgets;
 mod moves;
 mod reference;
+mod runs;
 mod system;
 
 use awo_domain::budget::OnLimit;

@@ -322,6 +322,10 @@ impl Work<'_> {
             return Err(fail(RunErrorCode::AgentNotConfigured, &why.0));
         }
         tally.iterations = number;
+        if program.is_ok() {
+            // The report of the iteration's start carries it, so that the agent waits for no other.
+            self.reporter.client_code().note_start();
+        }
         self.begin(number).await?;
         let attempt = match program {
             Ok(program) => self.tries(tally, &program).await?,

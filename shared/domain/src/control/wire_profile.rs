@@ -23,6 +23,11 @@ pub(super) fn serialize<S: Serializer>(profile: &Profile, to: S) -> Result<S::Ok
         let name = verification.insert("baseline".to_owned(), older.as_str().into());
         verification.insert(NAME.to_owned(), name.unwrap_or_default());
     }
+    if !profile.verification.forgive
+        && let Some(verification) = value.get_mut("verification").and_then(Value::as_object_mut)
+    {
+        verification.remove("forgive");
+    }
     value.serialize(to)
 }
 

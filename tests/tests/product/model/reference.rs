@@ -6,6 +6,7 @@ use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Timestamp, WorkOrderId};
 
 use super::budgets::{BudgetModel, Cover};
+pub use super::runs::{RunModel, Task};
 
 pub const MAX_CONCURRENT: usize = 2;
 pub const MAX_QUEUE: usize = 4;
@@ -15,77 +16,10 @@ pub const SWEEP_MS: i64 = 61_000;
 pub const SECOND_SWEEP_MS: i64 = 31_000;
 /// How long a task may take to its first word.
 const START_MS: i64 = 600_000;
-/// How long a silent runner is only suspected while its task lives.
-const SUSPECTED_MS: i64 = 180_000;
 /// What the runner of these tests has to say.
 pub const SCRIPT: u64 = 4;
 /// The event by which a run is running.
 pub const STARTED: u64 = 2;
-
-/// What is known of a run's task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Task {
-    None,
-    Alive,
-    Dead,
-}
-
-#[derive(Debug, Clone)]
-pub struct RunModel {
-    pub status: RunStatus,
-    pub lease: bool,
-    pub settled: bool,
-    /// False while it waits for a budget.
-    pub held: bool,
-    pub claimed: bool,
-    pub reported: u64,
-    /// True once client code is known to have started: nothing is paid before.
-    pub executed: bool,
-    pub task: Task,
-    stopped_by_client: bool,
-    /// True once the runner of a run that a client stopped has sent its last report.
-    has_reported_last: bool,
-    leased_at: i64,
-    /// When it was first found silent, until it says something.
-    suspected_at: Option<i64>,
-}
-
-impl RunModel {
-    fn waiting(cover: Cover) -> RunModel {
-        RunModel {
-            status: RunStatus::Queued,
-            lease: false,
-            settled: false,
-            held: cover == Cover::Held,
-            claimed: false,
-            reported: 0,
-            executed: false,
-            task: Task::None,
-            stopped_by_client: false,
-            has_reported_last: false,
-            leased_at: 0,
-            suspected_at: None,
-        }
-    }
-
-    /// True if its runner, which is silent while its task lives, has more time.
-    fn may_be_silent(&mut self, clock: i64) -> bool {
-        let since = *self.suspected_at.get_or_insert(clock);
-        self.task == Task::Alive && clock - since < SUSPECTED_MS
-    }
-
-    fn end(&mut self, status: RunStatus, settled: bool) {
-        self.status = status;
-        self.settled = settled;
-    }
-
-    /// The task is asked to stop.
-    fn stop(&mut self) {
-        if self.task == Task::Alive {
-            self.task = Task::Dead;
-        }
-    }
-}
 
 #[derive(Debug, Clone)]
 pub struct OrderModel {
