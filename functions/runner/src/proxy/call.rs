@@ -186,7 +186,11 @@ async fn begin(
         streams,
         mut body,
     } = checked(dialect, body).map_err(bad)?;
-    let bounds = Bounds::read(&body).map_err(bad)?;
+    let invalid = |why| {
+        let message = format!("the body is not valid: {why}");
+        Refusal::new(StatusCode::BAD_REQUEST, message)
+    };
+    let bounds = Bounds::read(&body).map_err(invalid)?;
     let bedrock = shared.upstream.bedrock(provider);
     let called = bedrock.map(|bedrock| bedrock.model(&model)).transpose()?;
     let priced_as = called.as_ref().map_or(&model, |called| &called.priced_as);
@@ -199,7 +203,7 @@ async fn begin(
     shared.pace.begin(std::time::Instant::now())?;
     if under_way.call.output < case.output {
         let lowered = bounds.lowered(dialect, &body, under_way.call.output);
-        body = lowered.map_err(bad)?;
+        body = lowered.map_err(invalid)?;
     }
     let Some(called) = called else {
         return Ok((under_way, Body::Keyed(body)));

@@ -91,8 +91,8 @@ mod tests {
         let pace = Pace::default();
         let start = Instant::now();
         for second in 0..120 {
-            let at = start + Duration::from_millis(250 * second);
-            assert!(pace.begin(at).is_ok(), "{second}");
+            let moment = start + Duration::from_millis(250 * second);
+            assert!(pace.begin(moment).is_ok(), "{second}");
         }
         let refusal = pace.begin(start + Duration::from_secs(59)).unwrap_err();
         assert_eq!(refusal.status.as_u16(), 429);

@@ -88,9 +88,9 @@ impl Bounds {
     /// Reads a body.
     ///
     /// # Errors
-    /// A sentence for the agent.
-    pub(super) fn read(body: &[u8]) -> Result<Bounds, String> {
-        serde_json::from_slice(body).map_err(|why| format!("the body is not valid: {why}"))
+    /// If it is not valid.
+    pub(super) fn read(body: &[u8]) -> serde_json::Result<Bounds> {
+        serde_json::from_slice(body)
     }
 
     /// Why nothing bounds what the call costs, if nothing does: a field.
@@ -136,31 +136,27 @@ impl Bounds {
     /// The body of a call that may have so many output tokens and asked for more.
     ///
     /// # Errors
-    /// A sentence for the agent.
+    /// If it is not valid.
     pub(super) fn lowered(
         &self,
         dialect: Dialect,
         body: &[u8],
         output: u64,
-    ) -> Result<Vec<u8>, String> {
+    ) -> serde_json::Result<Vec<u8>> {
         let each = output / self.choices(dialect);
-        let read = |body| {
-            serde_json::from_slice::<Members<'_>>(body)
-                .map_err(|why| format!("the body is not valid: {why}"))
-        };
         let name = match dialect {
             Dialect::Messages => MAX_TOKENS,
             Dialect::Responses => "max_output_tokens",
             Dialect::Chat if self.max_tokens.is_some() => {
                 if self.max_completion_tokens.is_some() {
-                    let body = read(body)?.with(MAX_COMPLETION_TOKENS, each);
-                    return Ok(read(&body)?.with(MAX_TOKENS, each));
+                    let body = with(body, MAX_COMPLETION_TOKENS, each)?;
+                    return with(&body, MAX_TOKENS, each);
                 }
                 MAX_TOKENS
             }
             Dialect::Chat => MAX_COMPLETION_TOKENS,
         };
-        Ok(read(body)?.with(name, each))
+        with(body, name, each)
     }
 
     fn limit(&self, dialect: Dialect) -> Option<u64> {
@@ -192,6 +188,11 @@ impl Bounds {
     }
 }
 
+fn with(body: &[u8], name: &str, value: u64) -> serde_json::Result<Vec<u8>> {
+    let members: Members<'_> = serde_json::from_slice(body)?;
+    Ok(members.with(name, value))
+}
+
 fn most_output_of(model: &str) -> u64 {
     let mut table = MAX_OUTPUT.iter();
     table
@@ -201,20 +202,20 @@ fn most_output_of(model: &str) -> u64 {
 
 /// What a body writes to the cache: `cache_control` may stand at many places of a call of Messages.
 fn cache_writes(body: &[u8]) -> CacheWrites {
-    let mut found = CacheWrites::No;
+    let mut writes = CacheWrites::No;
     let mut json = serde_json::Deserializer::from_slice(body);
     // The body was read before: it is valid.
     let _ = Search {
-        found: &mut found,
+        writes: &mut writes,
         is_control: false,
     }
     .deserialize(&mut json);
-    found
+    writes
 }
 
 /// Looks for `cache_control` in a value and all below it.
 struct Search<'a> {
-    found: &'a mut CacheWrites,
+    writes: &'a mut CacheWrites,
     /// True for what stands in a `cache_control`.
     is_control: bool,
 }
@@ -238,10 +239,10 @@ impl<'de> Visitor<'de> for Search<'_> {
         while let Some(key) = map.next_key::<String>()? {
             let is_control = key == "cache_control";
             if is_control {
-                *self.found = CacheWrites::Minutes.max(*self.found);
+                *self.writes = CacheWrites::Minutes.max(*self.writes);
             }
             map.next_value_seed(Search {
-                found: self.found,
+                writes: self.writes,
                 is_control: is_control || self.is_control,
             })?;
         }
@@ -251,7 +252,7 @@ impl<'de> Visitor<'de> for Search<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         while seq
             .next_element_seed(Search {
-                found: self.found,
+                writes: self.writes,
                 is_control: self.is_control,
             })?
             .is_some()
@@ -261,7 +262,7 @@ impl<'de> Visitor<'de> for Search<'_> {
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
         if self.is_control && text == "1h" {
-            *self.found = CacheWrites::Hour;
+            *self.writes = CacheWrites::Hour;
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ NUMBERS = dict(
     migrate_pages=(256, 238), move_pages=(279, 239), ioctl=(16, 29))
 def call(name, *arguments):
     number = NUMBERS[name][0 if x86 else 1]
-    whole = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
+    whole = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
     return ctypes.get_errno() if libc.syscall(ctypes.c_long(number), *whole) < 0 else 0
 def refused(name, *arguments):
     got = call(name, *arguments)

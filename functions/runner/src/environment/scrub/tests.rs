@@ -39,13 +39,13 @@ fn values_are_taken_out_of_files_and_links_are_not_followed() {
 #[test]
 fn names_links_and_attributes_with_a_value_are_removed() {
     let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name);
-    fs::write(at(&format!("name-{VALUE}")), "x").unwrap();
-    fs::create_dir_all(at(&format!("deep/folder-{VALUE}/below"))).unwrap();
-    std::os::unix::fs::symlink(VALUE, at("link")).unwrap();
-    std::os::unix::fs::symlink("plain", at("other")).unwrap();
-    fs::write(at("plain"), "x").unwrap();
-    let plain = File::open(at("plain")).unwrap();
+    let inside = |name: &str| dir.path().join(name);
+    fs::write(inside(&format!("name-{VALUE}")), "x").unwrap();
+    fs::create_dir_all(inside(&format!("deep/folder-{VALUE}/below"))).unwrap();
+    std::os::unix::fs::symlink(VALUE, inside("link")).unwrap();
+    std::os::unix::fs::symlink("plain", inside("other")).unwrap();
+    fs::write(inside("plain"), "x").unwrap();
+    let plain = File::open(inside("plain")).unwrap();
     let set = |name: &str, value: &str| {
         let flags = rustix::fs::XattrFlags::empty();
         rustix::fs::fsetxattr(&plain, name, value.as_bytes(), flags)
@@ -59,7 +59,7 @@ fn names_links_and_attributes_with_a_value_are_removed() {
     left.sort_by_key(DirEntry::file_name);
     let left: Vec<_> = left.iter().map(DirEntry::file_name).collect();
     assert_eq!(left, ["deep", "other", "plain"]);
-    assert_eq!(fs::read_dir(at("deep")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(inside("deep")).unwrap().count(), 0);
     if has_attributes {
         assert!(fgetxattr_query(&plain, "user.note").is_err());
         assert_eq!(fgetxattr_query(&plain, "user.other").unwrap(), 1);
