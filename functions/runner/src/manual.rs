@@ -27,7 +27,7 @@ use crate::exit::{EXIT_FENCED, EXIT_TERMINATED, refuse};
 use crate::inspection::{Inspector, MEMORY_MB};
 use crate::layout::{Room, write_anew};
 use crate::output::last_bytes;
-use crate::plan::FrozenPlan;
+use crate::plan::{Command, FrozenPlan};
 use crate::registries::Registries;
 use crate::safe_files;
 use crate::settings::Settings;
@@ -209,9 +209,11 @@ impl Inside<'_> {
         let judged = match self.set_up(subject, &checkout, began).await {
             Ok(()) => {
                 let limit = Duration::from_millis(self.spec.timeout_ms);
+                let install = self.open_installs(frozen, subject);
                 let verification = Verification::new(self.processes, &frozen.plan, subject, limit)
-                    .detected(frozen.keeps_test_files)
                     .begun_at(began)
+                    .installing(&install)
+                    .of_base(frozen)
                     .with(self.environment.variables(SecretPhase::Verify));
                 verification.run(plugins).await.map(|done| done.result)
             }
@@ -230,6 +232,15 @@ impl Inside<'_> {
         };
         result.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(self.environment.masks.all_texts(result))
+    }
+
+    /// Installations whose folder is not filled; none where the environment has a setup of its own.
+    fn open_installs(&self, frozen: &FrozenPlan, subject: &Subject) -> Vec<Command> {
+        let environment = self.environment.of_run.as_ref();
+        if environment.is_some_and(|one| !one.setup.is_empty()) {
+            return Vec::new();
+        }
+        frozen.open_installs(&subject.dir)
     }
 
     /// The environment's setup, within the verification's time.

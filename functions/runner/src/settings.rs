@@ -16,10 +16,6 @@ use crate::delivery::forges::API_VARIABLES;
 /// Where programs are found if the environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Where version managers keep their tool chains. Their programs in the PATH find nothing without
-/// them, since agents and verifiers have a home of their own. They name places, never secrets.
-const TOOL_HOMES: [&str; 4] = ["JAVA_HOME", "PYENV_ROOT", "RBENV_ROOT", "RUSTUP_HOME"];
-
 /// What the nonce is good for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
@@ -90,7 +86,7 @@ pub(crate) struct Settings {
     /// Absent: agents run as the runner's own user.
     pub(crate) agent_user: Option<AgentUser>,
     pub(crate) path: OsString,
-    /// Those of [`TOOL_HOMES`] that are set.
+    /// Variables that lead to tool chains.
     pub(crate) tool_homes: Vec<(&'static str, OsString)>,
     /// What agents and verifiers may read beside the system's programs.
     pub(crate) agent_paths: Vec<PathBuf>,
@@ -158,14 +154,10 @@ impl Settings {
     }
 }
 
-/// Where programs are found, and where those of [`TOOL_HOMES`] are that are set.
+/// Where programs are found, and the places of their tool chains.
 pub(crate) fn tools() -> (OsString, Vec<(&'static str, OsString)>) {
     let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
-    let homes = TOOL_HOMES
-        .into_iter()
-        .filter_map(|name| Some((name, std::env::var_os(name)?)))
-        .collect();
-    (path, homes)
+    (path, awo_supervisor::tool_homes())
 }
 
 /// This program's own file.

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::contained_process::ContainedProcesses;
 use crate::inspection::{Inspector, MEMORY_MB};
-use crate::plan::{Command, FrozenPlan};
+use crate::plan::{Command, FrozenPlan, Reasons};
 use crate::stop;
 use crate::verify::{Subject, Verification};
 
@@ -49,6 +49,16 @@ pub struct PlanOutline {
     pub source: &'static str,
     /// What is to be run, in its order; set-up comes first and has no level.
     pub steps: Vec<PlanStep>,
+    /// Origin of a detected plan: a line for each unit.
+    pub units: Vec<String>,
+    /// Manifests that a detected plan leaves out.
+    pub left_out: Vec<String>,
+    /// Advice where nothing could be detected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+    /// The same plan as a `verify.yaml`, if it was detected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub yaml: Option<String>,
 }
 
 /// One part of a plan.
@@ -111,8 +121,10 @@ async fn verify(dir: &Path, scratch: &Scratch, only_plan: bool) -> Result<Workin
             verification: None,
         });
     }
+    let install = frozen.installs();
     let verification = Verification::new(&processes, &frozen.plan, &subject, LIMIT)
-        .detected(frozen.keeps_test_files);
+        .installing(&install)
+        .of_base(&frozen);
     let judgement = verification.run(&Plugin::all_built_in()).await;
     let judgement = judgement.map_err(stopped)?;
     Ok(WorkingCopy {
@@ -139,6 +151,7 @@ fn outline(frozen: &FrozenPlan) -> PlanOutline {
     };
     let contracts = &plan.contracts;
     let mut steps: Vec<PlanStep> = plan.setup.iter().map(command(None)).collect();
+    steps.extend(frozen.installs().iter().map(command(Some(Level::L0))));
     for glob in &contracts.required_files {
         steps.push(named(Level::L0, crate::verify::required_name(glob)));
     }
@@ -165,13 +178,25 @@ fn outline(frozen: &FrozenPlan) -> PlanOutline {
     for (_, name) in of_sanity.into_iter().filter(|(wanted, _)| *wanted) {
         steps.push(named(Level::L3, name.to_owned()));
     }
+    let reasons = frozen.reasons.clone();
+    let source = if reasons.is_some() {
+        "detected"
+    } else {
+        crate::plan::PLAN_FILE
+    };
+    let yaml = reasons.as_ref().map(|_| frozen.to_yaml());
+    let Reasons {
+        units,
+        left_out,
+        advice,
+    } = reasons.unwrap_or_default();
     PlanOutline {
-        source: if frozen.keeps_test_files {
-            "detected"
-        } else {
-            crate::plan::PLAN_FILE
-        },
+        source,
         steps,
+        units,
+        left_out,
+        advice,
+        yaml,
     }
 }
 

@@ -1,6 +1,9 @@
 //! `awo verify`: the plan of a working copy, and its results, by the runner's own engine.
 
 use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use awo_runner::{PlanOutline, WorkingCopy, verify_working_copy};
@@ -30,11 +33,21 @@ fn inspect(args: impl Iterator<Item = OsString>) -> ExitCode {
 
 /// Verifies, or shows the plan.
 pub fn run(wanted: &Verify, output: &Output) -> Result<(), Failure> {
-    let found = verify_working_copy(&wanted.dir, wanted.plan).map_err(Failure::Refused)?;
+    let only_plan = wanted.plan || wanted.explain || wanted.write;
+    let found = verify_working_copy(&wanted.dir, only_plan).map_err(Failure::Refused)?;
+    if wanted.write {
+        write(wanted, &found.plan)?;
+    }
     if output.is_json() {
         output.line(&json!(found).to_string())?;
     } else {
         show(&found, output)?;
+        if wanted.explain {
+            explain(&found.plan, output)?;
+        }
+        if wanted.write {
+            output.line(&format!("\nwritten: {}", plan_file(wanted).display()))?;
+        }
     }
     let passes = |found: &WorkingCopy| {
         let result = found.result.as_ref();
@@ -44,6 +57,50 @@ pub fn run(wanted: &Verify, output: &Output) -> Result<(), Failure> {
         Ok(())
     } else {
         Err(Failure::NotDone)
+    }
+}
+
+/// Where a plan is written.
+fn plan_file(wanted: &Verify) -> PathBuf {
+    wanted.dir.join("verify.yaml")
+}
+
+/// Writes a detected plan; a file that is there stays as it is.
+fn write(wanted: &Verify, plan: &PlanOutline) -> Result<(), Failure> {
+    let path = plan_file(wanted);
+    let refused = |why: String| Failure::Refused(format!("{}: {why}", path.display()));
+    let Some(yaml) = plan.yaml.as_ref().filter(|_| plan.advice.is_none()) else {
+        return Err(refused(match &plan.advice {
+            Some(advice) => format!("there is nothing to write: awo {advice}"),
+            None => "exists: the plan is this file already".to_owned(),
+        }));
+    };
+    let mut options = OpenOptions::new();
+    let created = options.write(true).create_new(true).open(&path);
+    let written = created.and_then(|mut file| file.write_all(yaml.as_bytes()));
+    written.map_err(|why| refused(format!("cannot be written: {why}")))
+}
+
+/// Shows the origin of a plan.
+fn explain(plan: &PlanOutline, output: &Output) -> Result<(), Failure> {
+    let list = |title: &str, lines: &[String]| {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        output.line(&format!("\n{}", output.paint.strong(title)))?;
+        for line in lines {
+            output.line(&format!("  {}", clean_line(line)))?;
+        }
+        Ok(())
+    };
+    list("origin", &plan.units)?;
+    list("left out", &plan.left_out)?;
+    match plan.yaml.as_ref().filter(|_| plan.advice.is_none()) {
+        Some(yaml) => {
+            let lines: Vec<String> = yaml.lines().map(str::to_owned).collect();
+            list("as verify.yaml (awo verify --write)", &lines)
+        }
+        None => Ok(()),
     }
 }
 
@@ -66,7 +123,9 @@ fn show(found: &WorkingCopy, output: &Output) -> Result<(), Failure> {
         tests.words()
     });
     let tests = tests.map_or_else(String::new, |tests| format!("; {tests}"));
-    let summary = format!("{}{tests}", clean_line(&result.summary));
+    // The advice stands above, line by line.
+    let summary = clean_line(result.summary.lines().next().unwrap_or_default());
+    let summary = format!("{summary}{tests}");
     let last = match (result.overall_status.passes(), found.verified) {
         (true, Some(true)) => output.paint.good(&format!("verified: {summary}")),
         (true, _) => output.paint.warn(&format!("unverified: {summary}")),
@@ -78,7 +137,17 @@ fn show(found: &WorkingCopy, output: &Output) -> Result<(), Failure> {
 fn show_plan(plan: &PlanOutline, output: &Output) -> Result<(), Failure> {
     output.line(&output.paint.strong(&format!("plan: {}", plan.source)))?;
     if plan.steps.is_empty() {
-        return output.line("  nothing to verify: add a verify.yaml, or tests that awo detects");
+        let advice = plan
+            .advice
+            .as_deref()
+            .unwrap_or("the plan is empty: add tests to it");
+        let mut lines = advice.lines().map(clean_line);
+        let first = lines.next().unwrap_or_default();
+        output.line(&format!("  nothing to verify: awo {first}"))?;
+        for line in lines {
+            output.line(&format!("    {line}"))?;
+        }
+        return Ok(());
     }
     for step in &plan.steps {
         let level = match step.level {

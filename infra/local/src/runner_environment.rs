@@ -3,7 +3,6 @@
 //! settings.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Passed on to runners: another place of GitHub's API than its own, whom git trusts besides, the
 /// user that agents run as, and what they may read beside programs.
@@ -20,28 +19,8 @@ pub(crate) fn of(settings: &BTreeMap<String, String>) -> BTreeMap<String, String
     let value = |name: &str| settings.get(name).cloned().or(std::env::var(name).ok());
     let passed_on = PASSED_ON.into_iter();
     let passed_on = passed_on.filter_map(|name| Some((name.to_owned(), value(name)?)));
-    tool_homes().into_iter().chain(passed_on).collect()
-}
-
-/// Variables that lead to the tool chains that there are.
-fn tool_homes() -> BTreeMap<String, String> {
-    let home = std::env::var("HOME").unwrap_or_default();
-    [
-        ("RUSTUP_HOME", ".rustup"),
-        ("PYENV_ROOT", ".pyenv"),
-        ("RBENV_ROOT", ".rbenv"),
-    ]
-    .into_iter()
-    .filter_map(|(name, usual)| {
-        let usual = Path::new(&home).join(usual);
-        let set = std::env::var(name).ok();
-        let place = set.or_else(|| usual.is_dir().then(|| usual.display().to_string()))?;
-        Some((name.to_owned(), place))
-    })
-    .chain(
-        std::env::var("JAVA_HOME")
-            .ok()
-            .map(|place| ("JAVA_HOME".to_owned(), place)),
-    )
-    .collect()
+    let tool_homes = awo_supervisor::tool_homes().into_iter();
+    let tool_homes =
+        tool_homes.filter_map(|(name, place)| Some((name.to_owned(), place.into_string().ok()?)));
+    tool_homes.chain(passed_on).collect()
 }

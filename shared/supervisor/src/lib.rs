@@ -26,6 +26,7 @@ mod network;
 mod order;
 mod sandbox;
 mod supervise;
+mod tool_homes;
 mod tree;
 
 use std::ffi::OsString;
@@ -41,6 +42,7 @@ pub use limits::{Breach, Limit, Limits};
 pub use network::check as check_loopback_only;
 pub use order::{Order, USAGE};
 pub use sandbox::Sandbox;
+pub use tool_homes::tool_homes;
 pub use tree::{KillOutcome, ReapedChild, kill_descendants};
 
 /// How long the kill loop goes on before it reports survivors: only a process stuck in the

@@ -32,6 +32,7 @@ use crate::prompt;
 use crate::proxy::Proxy;
 use crate::safe_files::{self, Unreadable};
 use crate::stop::StopOutcome;
+use crate::toolchains;
 
 pub(crate) use drivers::{is_driver, viewer_text};
 pub(crate) use program::{Program, check_type, program};
@@ -155,8 +156,10 @@ impl Agents<'_> {
         // What the product sets comes last, and counts.
         let of_environment = self.environment.variables(SecretPhase::Agent);
         let of_environment = of_environment.iter();
-        let env: Vec<(&str, OsString)> = of_environment
-            .map(|(name, value)| (name.as_str(), value.clone()))
+        let of_environment = of_environment.map(|(name, value)| (name.as_str(), value.clone()));
+        let env: Vec<(&str, OsString)> = toolchains::variables(&home, self.processes.path())
+            .into_iter()
+            .chain(of_environment)
             .chain(env.iter().cloned())
             .collect();
         let (call_off, called_off) = watch::channel(None);

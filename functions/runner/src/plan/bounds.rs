@@ -30,6 +30,24 @@ pub(super) fn check_aliases(text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses patterns of paths whose brackets are neither a class nor literal.
+pub(super) fn check_globs(plan: &Plan, text: &str) -> Result<(), String> {
+    for (name, globs) in plan.globs() {
+        for (number, glob) in globs.iter().enumerate() {
+            let Some(why) = glob.fault() else {
+                continue;
+            };
+            let shown = glob.shown();
+            let line = text.lines().position(|line| line.contains(&shown));
+            let place = line.map_or(String::new(), |line| format!(" at line {}", line + 1));
+            return Err(format!(
+                "{name}[{number}]: {why}{place}: write \\[ for a literal bracket"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Checks that lists and patterns are not too many or too large.
 pub(super) fn check(plan: &Plan) -> Result<(), String> {
     let lists = lists(plan);

@@ -1,11 +1,13 @@
 //! `verify.yaml`, parsed strictly: an unknown key, a wrong type or a value out of range is an error
 //! with its position, and is never ignored.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::bounds::{self, Globs};
+use super::needs;
 use super::values::{Fraction, Glob, Pattern, RelativePath, Text, TimeoutMs, Version};
 
 /// The whole plan.
@@ -43,6 +45,9 @@ pub(crate) struct Command {
     /// A structured report that the command writes.
     #[serde(default)]
     pub(crate) report: Option<TestReport>,
+    /// Names of commands without which it is not run.
+    #[serde(default)]
+    needs: Vec<Text>,
 }
 
 /// Where a command writes a structured report.
@@ -68,7 +73,19 @@ impl Command {
             run: Text::new(run),
             timeout_ms: TimeoutMs::default(),
             report: None,
+            needs: Vec::new(),
         }
+    }
+
+    /// The same command, which needs those of these names.
+    pub(crate) fn needing(self, names: &[String]) -> Command {
+        let needs = names.iter().map(|name| Text::new(name)).collect();
+        Command { needs, ..self }
+    }
+
+    /// Names of the commands without which it is not run.
+    pub(crate) fn needs(&self) -> impl Iterator<Item = &str> {
+        self.needs.iter().map(Text::as_str)
     }
 
     /// Its name; what it runs, if it has none.
@@ -109,6 +126,7 @@ impl Blackbox {
             run: self.run.clone(),
             timeout_ms: self.timeout_ms,
             report: None,
+            needs: Vec::new(),
         }
     }
 }
@@ -166,17 +184,43 @@ pub(crate) enum CoverageFormat {
 }
 
 impl Plan {
-    /// Reads a plan; an empty file is an empty plan.
+    /// Reads a plan for a checkout with these files, of which one's literal name decides whether a
+    /// bracket is literal; an empty file is an empty plan.
     ///
     /// # Errors
     /// What is wrong, with the key and the line.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Plan, String> {
+    pub(super) fn parse_for(
+        bytes: &[u8],
+        files: impl FnOnce() -> Vec<PathBuf>,
+    ) -> Result<Plan, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
         bounds::check_aliases(text)?;
         let plan: Option<Plan> = serde_norway::from_str(text).map_err(|why| why.to_string())?;
-        let plan = plan.unwrap_or_default();
+        let mut plan = plan.unwrap_or_default();
+        let has_bracket = |globs: &[Glob]| globs.iter().any(Glob::has_bracket);
+        if plan.globs().iter().any(|(_, globs)| has_bracket(globs)) {
+            plan.settle_brackets(&files());
+        }
+        bounds::check_globs(&plan, text)?;
         bounds::check(&plan)?;
+        needs::check(&plan)?;
         Ok(plan)
+    }
+
+    /// Reads a plan for a checkout without files.
+    #[cfg(test)]
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Plan, String> {
+        Plan::parse_for(bytes, Vec::new)
+    }
+
+    fn settle_brackets(&mut self, files: &[PathBuf]) {
+        let protected = self.protected.iter_mut().flatten();
+        let contracts = &mut self.contracts;
+        let required = contracts.required_files.iter_mut();
+        let globs = protected.chain(required);
+        for glob in globs.chain(&mut contracts.forbidden_files) {
+            glob.settle_brackets(files);
+        }
     }
 
     /// The lists of patterns of paths, by name.

@@ -56,12 +56,51 @@ impl TryFrom<String> for Text {
 pub(crate) struct Glob(String);
 
 impl Glob {
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
+    /// The pattern for people, with literal brackets as file names have them.
+    pub(crate) fn shown(&self) -> String {
+        self.0.replace("\\[", "[").replace("\\]", "]")
     }
 
     fn compile(&self) -> Result<globset::Glob, globset::Error> {
-        GlobBuilder::new(&self.0).literal_separator(true).build()
+        GlobBuilder::new(&self.0)
+            .literal_separator(true)
+            .backslash_escape(true)
+            .build()
+    }
+
+    /// The same pattern with every bracket literal; `None` if it has none that is not.
+    fn with_literal_brackets(&self) -> Option<Glob> {
+        let mut text = String::with_capacity(self.0.len() + 8);
+        let mut characters = self.0.chars();
+        while let Some(character) = characters.next() {
+            match character {
+                '\\' => {
+                    text.push('\\');
+                    text.extend(characters.next());
+                }
+                '[' | ']' => text.extend(['\\', character]),
+                other => text.push(other),
+            }
+        }
+        (text != self.0).then_some(Glob(text))
+    }
+
+    pub(super) fn has_bracket(&self) -> bool {
+        self.0.contains(['[', ']'])
+    }
+
+    /// Takes brackets literally if a file of that literal name is among `files`.
+    pub(super) fn settle_brackets(&mut self, files: &[PathBuf]) {
+        let is_there = |one: &Glob| !matching(std::slice::from_ref(one), files).is_empty();
+        if let Some(literal) = self.with_literal_brackets().filter(is_there) {
+            *self = literal;
+        }
+    }
+
+    /// Reason for which it cannot be compiled.
+    pub(super) fn fault(&self) -> Option<String> {
+        let why = self.compile().err()?;
+        Some(format!("is not a pattern of paths: {}", why.kind()))
     }
 }
 
@@ -75,9 +114,12 @@ impl TryFrom<String> for Glob {
     type Error = String;
     fn try_from(text: String) -> Result<Glob, String> {
         let glob = Glob(Text::try_from(text)?.0);
-        match glob.compile() {
-            Ok(_) => Ok(glob),
-            Err(why) => Err(format!("is not a pattern of paths: {}", why.kind())),
+        // Its brackets may be those of a file's name, which the reader of the plan knows.
+        let literal = glob.with_literal_brackets();
+        let may_be_literal = literal.is_some_and(|one| one.fault().is_none());
+        match glob.fault() {
+            Some(why) if !may_be_literal => Err(why),
+            _ => Ok(glob),
         }
     }
 }
@@ -257,5 +299,41 @@ impl TryFrom<u32> for Version {
         } else {
             Err(format!("version {version} is not known; it must be 1"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+
+    fn parsed(text: &str, files: &[&str]) -> Result<Vec<Glob>, String> {
+        let files = files.iter().map(PathBuf::from).collect();
+        let plan = Plan::parse_for(text.as_bytes(), || files)?;
+        Ok(plan.protected().unwrap().to_vec())
+    }
+
+    #[test]
+    fn a_bracket_is_literal_where_a_file_has_that_name_and_behind_a_backslash() {
+        let app = ["app/[id]/a.js", "app/i/a.js"];
+        let paths = app.map(PathBuf::from);
+        for (pattern, files, wanted) in [
+            ("app/[id]/a.js", &app[..], 0),
+            ("app/[id]/*.js", &app, 0),
+            ("app/[id]/a.js", &app[1..], 1),
+            (r"app/\[id\]/a.js", &app[1..], 0),
+        ] {
+            let globs = parsed(&format!("protected: ['{pattern}']"), files).unwrap();
+            assert_eq!(matching(&globs, &paths), [wanted], "{pattern}");
+            assert!(globs[0].shown().starts_with("app/[id]"), "{pattern}");
+        }
+        let page = "app/[[...sign-in]]/page.js";
+        let globs = parsed(&format!("protected: ['{page}']"), &[page]).unwrap();
+        assert_eq!(matching(&globs, &[PathBuf::from(page)]), [0]);
+        let why = parsed(&format!("version: 1\nprotected: ['{page}']"), &[]).unwrap_err();
+        assert!(
+            why.contains("protected[0]") && why.contains("line 2"),
+            "{why}"
+        );
     }
 }

@@ -6,6 +6,7 @@ mod beginning;
 mod children;
 mod delivered;
 mod hooks;
+mod installation;
 mod integration;
 mod outages;
 mod protection;
@@ -167,6 +168,8 @@ pub(crate) async fn run(
         work.check_tools().await?;
         work.post_create(tally).await?;
         work.set_up(tally).await?;
+        work.install(tally).await?;
+        work.check_tools_again().await?;
         work.iterate(tally).await?;
         work.deliver(tally).await
     }

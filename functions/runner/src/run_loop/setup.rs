@@ -144,7 +144,7 @@ impl Work<'_> {
     }
 }
 
-fn not_set_up(why: GitError) -> Abort {
+pub(super) fn not_set_up(why: GitError) -> Abort {
     match why {
         GitError::Stopped => Abort::Stopped(StopOutcome::default()),
         why => {

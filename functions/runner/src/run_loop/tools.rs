@@ -1,6 +1,7 @@
-//! Tools that the plan names and this machine lacks, detected before any cost.
+//! Programs that the plan names and this machine lacks, known before the agent starts: at once where
+//! nothing could install them, and else after hooks, set-up and installation.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -11,30 +12,70 @@ use awo_supervisor::Limits;
 use super::{Abort, Work, fail};
 use crate::contained_process::{AtTimeout, End, Job};
 use crate::plan::Command;
+use crate::toolchains::{Probe, Program, plain_program};
 use crate::verify::MissingTool;
 
 /// Longest time of the search for them.
 const PROBE_LIMIT: Duration = Duration::from_secs(20);
 /// Bytes of the answer that are stored.
-const KEEP_BYTES: usize = 4_096;
-/// Prints those of its arguments that are no commands.
-const PROBE: &str = "for name; do command -v \"$name\" >/dev/null 2>&1 || echo \"$name\"; done";
+const KEEP_BYTES: usize = 65_536;
+/// Prints the numbers of those of its arguments that are not there: triples of probe, name and folder.
+const PROBE: &str = "\
+n=0
+while test $# -gt 0; do
+  case $1 in
+    module) python3 -I -c \"import $2\" ;;
+    installed) command -v \"$2\" || test -x \"$3/node_modules/.bin/$2\" || test -x \"node_modules/.bin/$2\" ;;
+    *) command -v \"$2\" ;;
+  esac >/dev/null 2>&1 </dev/null || echo $n
+  n=$((n+1)); shift 3
+done";
 
 impl Work<'_> {
-    /// Ends a run whose plan names a program that nothing could install on the way: no hook, and no
-    /// set-up of the plan. Nothing of the repository is executed for it.
+    /// Ends a run whose plan names a program that nothing could install on the way: no hook, no set-up of
+    /// the plan or the environment. Nothing of the repository is executed for it.
     pub(super) async fn check_tools(&self) -> Result<(), Abort> {
-        let names = self.tools();
-        if names.is_empty() || !self.spec.hooks.post_create.is_empty() {
+        let environment = self.environment.of_run.as_ref();
+        let sets_up = environment.is_some_and(|one| !one.setup.is_empty());
+        if sets_up || !self.spec.hooks.post_create.is_empty() {
+            return Ok(());
+        }
+        let mut programs = self.programs();
+        programs.retain(|program| program.probe != Probe::Installed);
+        self.find(&programs).await
+    }
+
+    /// The same once everything is installed that comes before the agent.
+    pub(super) async fn check_tools_again(&self) -> Result<(), Abort> {
+        if self.frozen.programs.is_empty() {
+            return Ok(());
+        }
+        self.find(&self.programs()).await
+    }
+
+    async fn find(&self, programs: &[Program]) -> Result<(), Abort> {
+        if programs.is_empty() {
             return Ok(());
         }
         let mut argv: Vec<OsString> = ["sh", "-c", PROBE, "sh"].map(OsString::from).to_vec();
-        argv.extend(names.iter().map(OsString::from));
+        for program in programs {
+            let probe = match program.probe {
+                Probe::Command => "command",
+                Probe::Installed => "installed",
+                Probe::PythonModule => "module",
+            };
+            let folder = if program.folder.is_empty() {
+                "."
+            } else {
+                &program.folder
+            };
+            argv.extend([probe, &program.name, folder].map(OsString::from));
+        }
         let layout = self.layout;
-        let (home, tmp) = (layout.home(), layout.tmp());
+        let (dir, home, tmp) = (layout.workspace(), layout.home(), layout.tmp());
         let job = Job {
             argv: &argv,
-            dir: &tmp,
+            dir: &dir,
             home: &home,
             tmp: &tmp,
             reads: &[],
@@ -52,15 +93,23 @@ impl Work<'_> {
             return Ok(());
         }
         let output = String::from_utf8_lossy(finished.stdout.bytes()).into_owned();
-        let missing = output.lines().find(|name| names.contains(*name));
-        match missing {
+        let number = output.lines().find_map(|line| line.parse::<usize>().ok());
+        match number.and_then(|number| programs.get(number)) {
             None => Ok(()),
-            Some(name) => Err(missing_tool(&MissingTool::of_name(name))),
+            Some(program) => {
+                let remedy = program.remedy.as_deref();
+                Err(missing_tool(&MissingTool::new(&program.name, remedy)))
+            }
         }
     }
 
-    /// The programs of the first commands to run: of the set-up, where the plan has one.
-    fn tools(&self) -> BTreeSet<String> {
+    /// Whether a verification of this run runs any command of the plan.
+    pub(super) fn runs_commands(&self) -> bool {
+        !self.commands().is_empty()
+    }
+
+    /// The plan's commands that a verification of this run runs.
+    fn commands(&self) -> Vec<&Command> {
         let plan = &self.frozen.plan;
         let plugins = self.plugins();
         let runs = |part| {
@@ -75,11 +124,35 @@ impl Work<'_> {
         if runs(BuiltIn::Tests) {
             commands.extend(&plan.tests);
         }
-        if !commands.is_empty() && !plan.setup.is_empty() {
+        commands
+    }
+
+    /// The programs that toolchains name, and those of the first commands to run: of the set-up, where the
+    /// plan has one.
+    fn programs(&self) -> Vec<Program> {
+        let plan = &self.frozen.plan;
+        let mut commands = self.commands();
+        if commands.is_empty() {
+            return Vec::new();
+        }
+        if !plan.setup.is_empty() {
             commands = plan.setup.iter().take(1).collect();
         }
-        let program = |command: &Command| program(command.run.as_str());
-        commands.into_iter().filter_map(program).collect()
+        let mut programs: BTreeMap<String, Program> = BTreeMap::new();
+        for program in &self.frozen.programs {
+            let key = format!("{}:{}", program.folder, program.name);
+            programs.entry(key).or_insert_with(|| program.clone());
+        }
+        let literal = commands
+            .into_iter()
+            .filter_map(|command| plain_program(command.run.as_str()));
+        for name in literal {
+            let key = format!(":{name}");
+            programs
+                .entry(key)
+                .or_insert_with(|| Program::command(name));
+        }
+        programs.into_values().collect()
     }
 }
 
@@ -88,24 +161,14 @@ pub(super) fn missing_tool(missing: &MissingTool) -> Abort {
     fail(RunErrorCode::WorkspaceFailed, &missing.to_string())
 }
 
-/// The program that a line runs, where that is plain to see: a bare name, and nothing that the shell
-/// would understand as more than words.
-fn program(run: &str) -> Option<String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || " ._-+/:,@=".contains(c);
-    let name = run.trim().split(' ').next()?;
-    let bare = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
-    let is_name = !name.is_empty() && name.chars().all(bare) && !name.starts_with(['-', '.']);
-    (run.chars().all(plain) && is_name).then(|| name.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_program_of_a_plain_command_is_known_and_of_no_other() {
-        assert_eq!(program("pytest -q tests/unit"), Some("pytest".to_owned()));
-        assert_eq!(program(" cargo test "), Some("cargo".to_owned()));
+        assert_eq!(plain_program("pytest -q tests/unit"), Some("pytest"));
+        assert_eq!(plain_program(" cargo test "), Some("cargo"));
         for other in [
             "",
             "./x",
@@ -115,7 +178,7 @@ mod tests {
             "'py test'",
             "bin/x",
         ] {
-            assert_eq!(program(other), None, "{other}");
+            assert_eq!(plain_program(other), None, "{other}");
         }
     }
 }

@@ -155,9 +155,11 @@ impl Work<'_> {
             repository: self.repository,
             index: subject::index(self.layout, number),
         };
+        let install = self.installs();
         let verification = Verification::new(self.processes, plan, &subject, limit)
-            .detected(self.frozen.keeps_test_files)
             .of_commit(tree)
+            .installing(&install)
+            .of_base(self.frozen)
             .with(self.environment.variables(SecretPhase::Verify))
             .within(&profile.execution_limits)
             .retrying(profile.verification.retry_flaky);

@@ -9,20 +9,37 @@ mod dotnet;
 mod elixir;
 mod go;
 mod java;
+mod manifest;
+mod names;
 mod node;
 mod php;
 mod python;
 mod ruby;
 mod rust;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod unit;
+mod units;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use strum::VariantArray;
 
 use counting::Runner;
+use names::{is_named, is_switch};
+use tree::Folder;
+
+pub(crate) use manifest::{Manifest, has_word};
+pub(crate) use unit::{Probe, Program, Step, Unit, plain_program, quoted};
+pub(crate) use units::{Derivation, Placed, derive, in_folder};
 
 /// Languages with a toolchain, in the order in which their units stand in a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub(crate) enum Language {
     Node,
+    Deno,
     Python,
     Rust,
     Go,
@@ -31,8 +48,8 @@ pub(crate) enum Language {
     Php,
     Dotnet,
     Elixir,
+    /// Comes last: a makefile's targets count only where nothing else has tests.
     C,
-    Deno,
 }
 
 impl Language {
@@ -40,6 +57,7 @@ impl Language {
     pub(crate) fn toolchain(self) -> &'static Toolchain {
         match self {
             Language::Node => &node::TOOLCHAIN,
+            Language::Deno => &deno::TOOLCHAIN,
             Language::Python => &python::TOOLCHAIN,
             Language::Rust => &rust::TOOLCHAIN,
             Language::Go => &go::TOOLCHAIN,
@@ -49,7 +67,6 @@ impl Language {
             Language::Dotnet => &dotnet::TOOLCHAIN,
             Language::Elixir => &elixir::TOOLCHAIN,
             Language::C => &c::TOOLCHAIN,
-            Language::Deno => &deno::TOOLCHAIN,
         }
     }
 }
@@ -60,6 +77,19 @@ pub(crate) struct Toolchain {
     pub(crate) name: &'static str,
     /// Test runners whose closing lines are known.
     pub(crate) runners: &'static [Runner],
+    /// Names of the files that reveal it. `*` stands for any text, as in all names of this table.
+    pub(crate) manifests: &'static [&'static str],
+    /// Reads a folder that has one of the manifests.
+    pub(crate) unit: fn(&Folder<'_>) -> Option<Unit>,
+    /// Names of test files.
+    pub(crate) test_files: &'static [&'static str],
+    /// Files that can switch tests off, or lead their runner astray: a name, a path's end (`a/b`), or a
+    /// folder anywhere in a path (`a/`).
+    pub(crate) switches: &'static [&'static str],
+    /// Programs that its commands run, each with the remedy for a machine without it.
+    pub(crate) programs: &'static [(&'static str, &'static str)],
+    /// A command for the tests of a project in the language, as an example.
+    pub(crate) example: &'static str,
 }
 
 /// All toolchains, in the order of the table.
@@ -67,4 +97,44 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Toolchain> {
     Language::VARIANTS
         .iter()
         .map(|language| language.toolchain())
+}
+
+/// Folders that by custom hold tests, in every language.
+const TEST_FOLDERS: [&str; 4] = ["tests", "test", "__tests__", "spec"];
+
+/// True for paths that by custom hold tests.
+pub(crate) fn is_test_file(path: &Path) -> bool {
+    let in_test_folder = path.parent().is_some_and(|parent| {
+        let mut parts = parent.components();
+        parts.any(|part| {
+            let name = part.as_os_str().to_str();
+            name.is_some_and(|name| TEST_FOLDERS.contains(&name))
+        })
+    });
+    let name = path.file_name().and_then(|name| name.to_str());
+    in_test_folder || name.is_some_and(has_test_name)
+}
+
+fn has_test_name(name: &str) -> bool {
+    let patterns = || all().flat_map(|toolchain| toolchain.test_files);
+    patterns().any(|pattern| is_named(name, pattern))
+}
+
+/// True for paths that by custom decide whether and how tests run.
+pub(crate) fn can_switch_off(path: &Path) -> bool {
+    let switches = || all().flat_map(|toolchain| toolchain.switches);
+    switches().any(|switch| is_switch(path, switch))
+}
+
+/// Variables of an agent whose home is `home`: programs of what was installed there come first.
+pub(crate) fn variables(home: &Path, path: &OsStr) -> Vec<(&'static str, OsString)> {
+    python::variables(home, path)
+}
+
+/// The remedy for a machine without `program`, if a toolchain knows it.
+pub(crate) fn remedy(program: &str) -> Option<&'static str> {
+    let known = || all().flat_map(|toolchain| toolchain.programs);
+    known()
+        .find(|(name, _)| *name == program)
+        .map(|(_, remedy)| *remedy)
 }

@@ -6,7 +6,7 @@ use awo_domain::verification::{Check, CheckTests, Evidence};
 use serde_json::Value;
 
 use super::contracts::{MAX_JSON_BYTES, fits, json};
-use super::{MissingTool, Verification, error, failed, no_answer, passed, took, with_output};
+use super::{Verification, error, failed, no_answer, passed, took, with_output};
 use crate::contained_process::End;
 use crate::inspection::{Answer, Bytes, Task};
 use crate::plan::{Blackbox, Expect, Schema};
@@ -41,7 +41,7 @@ impl Verification<'_> {
             return Ok(self.broken(command.name(), command.limit(), &finished));
         };
         if code != one.expect.exit_code
-            && let Some(missing) = MissingTool::of(&command, code, &finished.output)
+            && let Some(missing) = self.missing_of(&command, &finished)
         {
             let message = with_output(&format!("exit code {code}: {missing}"), &finished.output);
             self.missing.get_or_insert(missing);

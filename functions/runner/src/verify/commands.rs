@@ -3,10 +3,9 @@
 
 use awo_domain::verification::{Check, Evidence, Status, TestCounts};
 
-use super::findings::{Findings, Stamp};
+use super::findings::{Before, Findings};
 use super::tested;
 use super::{Kind, MissingTool, Verification, check, no_answer};
-use crate::contained_process::{End, FinishedCommand};
 use crate::inspection::{Answer, Task};
 use crate::plan::{Command, TestReport};
 use crate::stop::StopOutcome;
@@ -44,45 +43,7 @@ impl From<Vec<Check>> for Ran {
 }
 
 impl Verification<'_> {
-    /// Runs the set-up commands if they were not; false if there is no use in going on.
-    pub(super) async fn set_up(&mut self, checks: &mut Vec<Check>) -> Result<bool, StopOutcome> {
-        if let Some(done) = self.set_up {
-            return Ok(done);
-        }
-        for command in &self.plan.setup {
-            let mut ran = self.command(command, Kind::Other).await?;
-            for check in &mut ran.checks {
-                check.name = format!("setup: {}", check.name);
-            }
-            let passed = worst(&ran.checks).passes();
-            self.keep(checks, ran);
-            if !passed {
-                self.set_up = Some(false);
-                return Ok(false);
-            }
-        }
-        self.set_up = Some(true);
-        Ok(true)
-    }
-
-    /// Set-up, then these commands; all of them, so that an agent learns of all that is wrong.
-    pub(super) async fn commands(
-        &mut self,
-        commands: &[Command],
-        kind: Kind,
-    ) -> Result<Vec<Check>, StopOutcome> {
-        let mut checks = Vec::new();
-        if commands.is_empty() || !self.set_up(&mut checks).await? {
-            return Ok(checks);
-        }
-        for command in commands {
-            let ran = self.tried(command, kind).await?;
-            self.keep(&mut checks, ran);
-        }
-        Ok(checks)
-    }
-
-    fn keep(&mut self, checks: &mut Vec<Check>, ran: Ran) {
+    pub(super) fn keep(&mut self, checks: &mut Vec<Check>, ran: Ran) {
         self.named += ran.checks.len().saturating_sub(1);
         self.evidence = self.evidence.max(ran.evidence);
         self.tests.add(ran.tests);
@@ -93,7 +54,7 @@ impl Verification<'_> {
     }
 
     /// What could not be judged is not tried again: it took all its time, or broke its tool.
-    async fn tried(&self, command: &Command, kind: Kind) -> Result<Ran, StopOutcome> {
+    pub(super) async fn tried(&self, command: &Command, kind: Kind) -> Result<Ran, StopOutcome> {
         let first = self.command(command, kind).await?;
         let Kind::Test { retries } = kind else {
             return Ok(first);
@@ -117,10 +78,10 @@ impl Verification<'_> {
         Ok(Ran { checks, ..first })
     }
 
-    async fn command(&self, command: &Command, kind: Kind) -> Result<Ran, StopOutcome> {
+    pub(super) async fn command(&self, command: &Command, kind: Kind) -> Result<Ran, StopOutcome> {
         let dir = &self.subject.dir;
         let before = match &command.report {
-            Some(report) => Some(Stamp::before(dir, report.path.as_str()).await),
+            Some(report) => Some(Before::of(dir, report.path.as_str()).await),
             None => None,
         };
         let counter = Counter::default();
@@ -129,7 +90,7 @@ impl Verification<'_> {
             Err(check) => return Ok(check.into()),
         };
         let own = self.judged(command.name(), command.limit(), &finished);
-        if let Some(missing) = missing(command, &finished) {
+        if let Some(missing) = self.missing_of(command, &finished) {
             let message = format!("{missing}; {}", own.message);
             let check = check(&own.name, Status::Error, &message);
             return Ok(Ran {
@@ -164,12 +125,19 @@ impl Verification<'_> {
     async fn findings(
         &self,
         report: &TestReport,
-        before: Stamp,
+        before: Before,
     ) -> Result<Result<Findings, String>, StopOutcome> {
-        if before.still_holds(&self.subject.dir, report.path.as_str()) {
-            return Ok(Err("existed before and was not written again".to_owned()));
-        }
-        Ok(match self.inspect(Task::Report(report.clone())).await? {
+        let since = match before {
+            Before::File(stamp) => {
+                if stamp.still_holds(&self.subject.dir, report.path.as_str()) {
+                    return Ok(Err("existed before and was not written again".to_owned()));
+                }
+                None
+            }
+            Before::Files(since) => Some(since),
+        };
+        let report = report.clone();
+        Ok(match self.inspect(Task::Report { report, since }).await? {
             Ok(Answer::Findings(read)) => read,
             Ok(_) => Err(no_answer().to_string()),
             Err(fault) => Err(format!("was not read: {fault}")),
@@ -177,14 +145,7 @@ impl Verification<'_> {
     }
 }
 
-fn missing(command: &Command, finished: &FinishedCommand) -> Option<MissingTool> {
-    match finished.end {
-        End::Exited(code) => MissingTool::of(command, code, &finished.output),
-        _ => None,
-    }
-}
-
-fn worst(checks: &[Check]) -> Status {
+pub(super) fn worst(checks: &[Check]) -> Status {
     Status::worst(checks.iter().map(|check| check.status))
 }
 

@@ -33,6 +33,12 @@ impl Verification<'_> {
             let message = format!("the run changed tests, or what decides how they run: {changed}");
             checks.push(check("tests changed", Status::Warning, &message));
         }
+        for pattern in self.unmatched {
+            let message =
+                "no file of the base matches this protected pattern: correct or remove it";
+            let name = format!("protected: {pattern}");
+            checks.push(check(&name, Status::Warning, message));
+        }
         let mut named: Vec<(String, Task)> = Vec::new();
         for glob in &contracts.required_files {
             named.push((required_name(glob), Task::Required(glob.clone())));
@@ -47,6 +53,9 @@ impl Verification<'_> {
             }
         }
         checks.extend(self.inspected(named).await?);
+        if self.installs_for_tests {
+            self.set_up(&mut checks).await?;
+        }
         let commands = self.commands(&contracts.commands, Kind::Other).await?;
         checks.extend(commands);
         Ok(checks)
@@ -60,11 +69,11 @@ impl Verification<'_> {
 }
 
 pub(crate) fn required_name(glob: &Glob) -> String {
-    format!("required: {}", glob.as_str())
+    format!("required: {}", glob.shown())
 }
 
 pub(crate) fn forbidden_name(glob: &Glob) -> String {
-    format!("forbidden: {}", glob.as_str())
+    format!("forbidden: {}", glob.shown())
 }
 
 /// Whether one of `files` matches.

@@ -1,7 +1,8 @@
 //! The engine of verification: from a plan, plugins and a folder to results. It knows neither runs
 //! and loops, nor its caller.
 //!
-//! Levels gate each other: a plugin that does not pass makes those of higher levels `skipped`. A
+//! Levels gate each other: a plugin that does not pass makes those of higher levels `skipped`. Tests
+//! (L1) are run all the same, but for those that need a command which did not pass. A
 //! check that cannot be evaluated (a timeout, a broken tool, an unsupported format) is an `error`;
 //! nothing passes without an evaluation.
 //!
@@ -21,13 +22,16 @@ mod files;
 mod findings;
 mod guard;
 mod inspected;
+mod machine;
+mod messages;
 mod missing;
 mod report;
 mod sanity;
+mod steps;
 pub(crate) mod subject;
 mod tested;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -35,36 +39,39 @@ use std::time::Duration;
 use awo_domain::plugin::{BuiltIn, Plugin, PluginId};
 use awo_domain::profile::ExecutionLimits;
 use awo_domain::verification::{
-    Check, CombinedResult, Evidence, PluginResult, Status, TestCounts, VerificationOutcome,
+    Check, CombinedResult, Evidence, Level, PluginResult, TestCounts, VerificationOutcome,
 };
 use awo_supervisor::Limits;
 use tokio::time::Instant;
 
 use crate::contained_process::Variables;
-use crate::contained_process::{
-    AtTimeout, ContainedProcesses, End, FinishedCommand, Job, Listener,
-};
+use crate::contained_process::{AtTimeout, ContainedProcesses, FinishedCommand, Job, Listener};
 use crate::limits;
-use crate::output::Tail;
-use crate::plan::{Command, Plan};
+use crate::plan::{Command, FrozenPlan, Plan};
 use crate::repository::Change;
 use crate::stop::StopOutcome;
+use crate::toolchains::Manifest;
 
 use clean_tree::Differing;
 use findings::Stamp;
 use inspected::no_answer;
+use messages::{check, failed, passed, took, with_output};
 
 pub(crate) use blackbox::blackbox_faults;
 pub(crate) use clean_tree::Tree;
 pub(crate) use contracts::{forbidden, forbidden_name, required, required_name, schema};
 pub(crate) use coverage::coverage;
 pub(crate) use files::list as every_file;
-pub(crate) use findings::Findings;
+pub(crate) use findings::{Findings, Moment};
 pub(crate) use guard::{Guard, NotPrepared};
+pub(crate) use machine::network_fault;
+pub(crate) use messages::error;
 pub(crate) use missing::MissingTool;
 pub(crate) use report::{failing, feedback, not_judged};
 pub(crate) use sanity::{LARGE_FILES, LEFTOVERS, large_files, leftovers};
 
+/// Makes tools end that would watch files or ask questions.
+pub(crate) const CI: (&str, &str) = ("CI", "true");
 /// Output of a command that becomes the check's message, at its end.
 const KEEP_OUTPUT_BYTES: usize = 16_384;
 
@@ -119,8 +126,20 @@ pub(crate) struct Verification<'a> {
     limits: Limits,
     /// The environment's variables.
     variables: Variables,
+    /// Installations of a detected plan.
+    install: &'a [Command],
+    /// Files of the base in which its commands' own commands stand.
+    manifests: &'a [Manifest],
+    /// Protected patterns that no file of the base matches.
+    unmatched: &'a [String],
+    /// Advice where nothing is verified.
+    advice: Option<&'a str>,
+    /// True if tests follow that need the installation, which is of the contracts' level.
+    installs_for_tests: bool,
     /// Whether the set-up commands passed, once they ran.
     set_up: Option<bool>,
+    /// Whether each command of set-up, installation and contracts passed, by its name.
+    outcomes: BTreeMap<String, bool>,
     /// How often a test command that fails is tried again.
     retries: u32,
     /// The commit that is verified; absent where a workspace is verified in place.
@@ -192,7 +211,13 @@ impl<'a> Verification<'a> {
             limit,
             limits: Limits::default(),
             variables: Variables::new(),
+            install: &[],
+            manifests: &[],
+            unmatched: &[],
+            advice: None,
+            installs_for_tests: false,
             set_up: None,
+            outcomes: BTreeMap::new(),
             retries: 0,
             tree: None,
             differed_before: None,
@@ -205,6 +230,23 @@ impl<'a> Verification<'a> {
         }
     }
 
+    /// Installs what a detected plan needs before its first command.
+    pub(crate) fn installing(self, install: &'a [Command]) -> Verification<'a> {
+        Verification { install, ..self }
+    }
+
+    /// Holds it against the base: scripts that name programs, patterns that match nothing, and advice
+    /// where the plan has nothing to run.
+    pub(crate) fn of_base(self, frozen: &'a FrozenPlan) -> Verification<'a> {
+        Verification {
+            manifests: &frozen.manifests,
+            unmatched: &frozen.unmatched,
+            advice: frozen.advice(),
+            has_named_tests: !frozen.keeps_test_files,
+            ..self
+        }
+    }
+
     /// Counts the time since then as part of the verification's.
     pub(crate) fn begun_at(self, began: Instant) -> Verification<'a> {
         let deadline = began + self.limit;
@@ -214,14 +256,6 @@ impl<'a> Verification<'a> {
     /// Tries a test command that fails again, up to so many times.
     pub(crate) fn retrying(self, retries: u32) -> Verification<'a> {
         Verification { retries, ..self }
-    }
-
-    /// Takes exit codes for evidence of tests, unless the plan was detected.
-    pub(crate) fn detected(self, is: bool) -> Verification<'a> {
-        Verification {
-            has_named_tests: !is,
-            ..self
-        }
     }
 
     /// Gives these variables to each command.
@@ -247,15 +281,24 @@ impl<'a> Verification<'a> {
     /// When everything is to stop.
     pub(crate) async fn run(mut self, plugins: &[Plugin]) -> Result<Judgement, StopOutcome> {
         let began = Instant::now();
-        let is_sanity = |plugin: &Plugin| plugin.id == PluginId::BuiltIn(BuiltIn::Sanity);
-        if plugins.iter().any(is_sanity) {
+        let has = |part| {
+            plugins
+                .iter()
+                .any(|plugin| plugin.id == PluginId::BuiltIn(part))
+        };
+        self.installs_for_tests =
+            !self.install.is_empty() && !self.plan.tests.is_empty() && has(BuiltIn::Tests);
+        if has(BuiltIn::Sanity) {
             self.differed_before = self.differing().await?;
             self.coverage_before = self.coverage_stamp().await;
         }
         let mut results: Vec<PluginResult> = Vec::new();
         for plugin in plugins {
-            let closes =
-                |result: &&PluginResult| result.level < plugin.level && !result.status.passes();
+            // A linter that is red or missing does not hide the tests.
+            let is_gated = plugin.level != Level::L1;
+            let closes = |result: &&PluginResult| {
+                is_gated && result.level < plugin.level && !result.status.passes()
+            };
             let result = match results.iter().find(closes) {
                 Some(gate) => report::not_run(plugin, gate.level),
                 None => {
@@ -268,7 +311,7 @@ impl<'a> Verification<'a> {
         }
         let mut result = report::combined(results, began.elapsed());
         if result.overall_status.passes() && self.evidence == Evidence::None {
-            report::unverified(&mut result);
+            report::unverified(&mut result, self.advice);
         }
         Ok(Judgement {
             evidence: self.evidence,
@@ -323,8 +366,9 @@ impl<'a> Verification<'a> {
         }
         let subject = self.subject;
         let of_environment = self.variables.iter();
-        let env: Vec<(&str, OsString)> = of_environment
-            .map(|(name, value)| (name.as_str(), value.clone()))
+        let of_environment = of_environment.map(|(name, value)| (name.as_str(), value.clone()));
+        let env: Vec<(&str, OsString)> = std::iter::once((CI.0, CI.1.into()))
+            .chain(of_environment)
             .chain(words.env.iter().cloned())
             .collect();
         let reads: Vec<&Path> = subject.prompt.iter().map(PathBuf::as_path).collect();
@@ -348,39 +392,9 @@ impl<'a> Verification<'a> {
         }
     }
 
-    /// The output of a command that is judged by its exit code.
-    fn judged(&self, name: &str, limit: Duration, finished: &FinishedCommand) -> Check {
-        match finished.end {
-            End::Exited(0) => passed(name, &took(finished)),
-            End::Exited(code) => {
-                let what = format!("exit code {code} {}", took(finished));
-                failed(name, &with_output(&what, &finished.output))
-            }
-            _ => self.broken(name, limit, finished),
-        }
-    }
-
     /// Time that is left of the whole verification.
     fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
-    }
-
-    /// A check whose command did not end by itself.
-    fn broken(&self, name: &str, limit: Duration, finished: &FinishedCommand) -> Check {
-        if let End::OverLimit(why) = &finished.end {
-            let what = format!("ended: {why}");
-            return failed(name, &with_output(&what, &finished.output));
-        }
-        let what = match &finished.end {
-            End::Exited(code) => format!("exit code {code}"),
-            End::Signaled(signal) => format!("killed by signal {signal}"),
-            End::TimedOut if self.deadline <= Instant::now() => self.out_of_time(""),
-            End::TimedOut => format!("timed out after {} ms", limit.as_millis()),
-            End::CalledOff(why) | End::OverLimit(why) => format!("ended: {why}"),
-            End::NotStarted(why) => format!("could not be started: {why}"),
-            End::SupervisorLost => "killed its own supervisor".to_owned(),
-        };
-        error(name, &with_output(&what, &finished.output))
     }
 
     fn out_of_time(&self, before: &str) -> String {
@@ -396,37 +410,4 @@ enum Kind {
     Other,
     /// Tests: they are counted, and run again up to so many times if they fail.
     Test { retries: u32 },
-}
-
-fn took(finished: &FinishedCommand) -> String {
-    format!("after {} ms", finished.took.as_millis())
-}
-
-fn with_output(what: &str, output: &Tail) -> String {
-    let text = output.text();
-    match text.trim() {
-        "" => format!("{what}, without any output"),
-        text => format!("{what}; its output ends with:\n{text}"),
-    }
-}
-
-fn check(name: &str, status: Status, message: &str) -> Check {
-    Check {
-        name: name.to_owned(),
-        status,
-        message: message.to_owned(),
-        tests: None,
-    }
-}
-
-fn passed(name: &str, message: &str) -> Check {
-    check(name, Status::Passed, message)
-}
-
-fn failed(name: &str, message: &str) -> Check {
-    check(name, Status::Failed, message)
-}
-
-pub(crate) fn error(name: &str, message: &str) -> Check {
-    check(name, Status::Error, message)
 }

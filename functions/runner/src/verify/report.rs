@@ -105,15 +105,16 @@ pub(super) fn combined(mut results: Vec<PluginResult>, took: Duration) -> Combin
 }
 
 /// The remark on a verification that passes, and in which no test is known to have run and passed.
-pub(super) fn unverified(result: &mut CombinedResult) {
+pub(super) fn unverified(result: &mut CombinedResult, advice: Option<&str>) {
     let checks = || result.results.iter().flat_map(|result| &result.checks);
     let warnings = checks().filter(|check| check.status == Status::Warning);
     let mut names: Vec<&str> = warnings.map(|check| check.name.as_str()).collect();
     names.truncate(MAX_NAMED);
-    let because = match (names.is_empty(), checks().next()) {
-        (false, _) => names.join(", "),
-        (true, None) => "add a verify.yaml or tests".to_owned(),
-        (true, Some(_)) => "no test is known to have run and passed; add tests".to_owned(),
+    let because = match (names.is_empty(), checks().next(), advice) {
+        (_, _, Some(advice)) => advice.to_owned(),
+        (false, ..) => names.join(", "),
+        (true, None, None) => "add a verify.yaml or tests".to_owned(),
+        (true, Some(_), None) => "no test is known to have run and passed; add tests".to_owned(),
     };
     result.summary = format!("nothing was verified: {because}");
 }

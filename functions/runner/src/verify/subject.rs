@@ -115,7 +115,7 @@ async fn put_back_protected(
 
 fn put_back_commands(frozen: &FrozenPlan, changes: &[Change], dir: &Path) -> io::Result<()> {
     for manifest in &frozen.manifests {
-        let name = manifest.name();
+        let name = manifest.path();
         if !changes.iter().any(|change| change.path == Path::new(name)) {
             continue;
         }

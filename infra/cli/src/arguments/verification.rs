@@ -18,15 +18,17 @@ pub struct Checks {
 
 const VERIFY_HELP: &str = "\
 The verification plan comes from verify.yaml, or is derived from the project's manifests. The
-runner's engine runs it in the folder itself, with an empty HOME and your PATH; no other
-environment variable is passed. A run verifies a clean checkout of the commit, so uncommitted and
+runner's engine runs it in the folder itself, with an empty HOME, your PATH, CI=true and the places of
+your tool chains; no other environment variable is passed. A run verifies a clean checkout of the commit, so uncommitted and
 ignored files may change the result.
 
 Exit codes: 0 if the verification passes, 1 if it does not.
 
 Examples:
   awo verify
-  awo verify ../project --plan";
+  awo verify ../project --plan
+  awo verify --explain
+  awo verify --write";
 
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_HELP)]
@@ -37,4 +39,11 @@ pub struct Verify {
     /// Show the plan without running it
     #[arg(long)]
     pub plan: bool,
+    /// Show the plan and its origin: which file revealed what, what was left out, and the same plan as a
+    /// verify.yaml
+    #[arg(long)]
+    pub explain: bool,
+    /// Write a detected plan to verify.yaml, without running it
+    #[arg(long, conflicts_with = "explain")]
+    pub write: bool,
 }

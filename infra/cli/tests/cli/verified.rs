@@ -122,3 +122,39 @@ async fn a_working_copy_without_a_plan_is_not_verified() {
         "{found:?}"
     );
 }
+
+#[tokio::test]
+async fn a_detected_plan_is_explained_and_written_as_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(
+        dir.path().join("Makefile"),
+        "test:\n\t@echo 3 passed in 0.1s\n",
+    )
+    .unwrap();
+    let explained = verify(dir.path(), &["--explain"]).await;
+    for part in [
+        "Makefile: C and C++, make",
+        "make -f Makefile test",
+        "as verify.yaml",
+    ] {
+        assert!(explained.out.contains(part), "{part}: {explained:?}");
+    }
+    let written = verify(dir.path(), &["--write"]).await;
+    assert_eq!(written.code, 0, "{written:?}");
+    let passed = verify(dir.path(), &[]).await;
+    assert!(passed.out.contains("plan: verify.yaml"), "{passed:?}");
+    assert!(passed.out.contains("\nverified: "), "{passed:?}");
+    let again = verify(dir.path(), &["--write"]).await;
+    assert!(again.code != 0 && again.err.contains("exists"), "{again:?}");
+}
+
+#[tokio::test]
+async fn where_nothing_is_detected_the_message_names_what_was_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("composer.json"), "{}").unwrap();
+    let none = verify(dir.path(), &[]).await;
+    assert_eq!(none.code, 0, "{none:?}");
+    for part in ["composer.json", "version: 1", "vendor/bin/phpunit"] {
+        assert!(none.out.contains(part), "{part}: {none:?}");
+    }
+}

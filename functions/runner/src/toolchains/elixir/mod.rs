@@ -3,8 +3,31 @@
 mod runners;
 
 use super::Toolchain;
+use super::tree::Folder;
+use super::unit::{Cover, Unit};
 
 pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     name: "Elixir",
     runners: &runners::ALL,
+    manifests: &["mix.exs"],
+    unit,
+    test_files: &["*_test.exs"],
+    switches: &["mix.exs", "test_helper.exs", ".formatter.exs"],
+    programs: &[("mix", "install Elixir, which has mix")],
+    example: "mix test",
 };
+
+fn unit(folder: &Folder<'_>) -> Option<Unit> {
+    let text = folder.text("mix.exs")?;
+    let mut unit = Unit::new("mix.exs", "mix").needs("mix");
+    unit.fills = Some("deps");
+    // The applications of an umbrella are below it.
+    unit.covers = Cover::Below { except: Vec::new() };
+    let tools = "mix local.hex --force --if-missing && mix local.rebar --force --if-missing";
+    if folder.has("mix.lock") {
+        unit.install = Some(format!("{tools} && mix deps.get --check-locked"));
+    } else if ["{:", "apps_path"].iter().any(|sign| text.contains(sign)) {
+        unit.install = Some(format!("{tools} && mix deps.get"));
+    }
+    Some(unit.tested_by("mix test", "mix test"))
+}

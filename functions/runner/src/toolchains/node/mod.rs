@@ -1,10 +1,192 @@
 //! Node.js.
 
+mod managers;
 mod runners;
+mod workspaces;
+
+use serde_json::Value;
 
 use super::Toolchain;
+use super::manifest::Manifest;
+use super::tree::Folder;
+use super::unit::{Probe, Program, Step, Unit, plain_program};
+use managers::Manager;
 
 pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     name: "Node.js",
     runners: &runners::ALL,
+    manifests: &["package.json"],
+    unit,
+    test_files: &[
+        "*.test.js",
+        "*.test.jsx",
+        "*.test.ts",
+        "*.test.tsx",
+        "*.test.mjs",
+        "*.test.cjs",
+        "*.test.mts",
+        "*.test.cts",
+        "*.spec.js",
+        "*.spec.jsx",
+        "*.spec.ts",
+        "*.spec.tsx",
+        "*.spec.mjs",
+        "*.spec.cjs",
+        "*.spec.mts",
+        "*.spec.cts",
+        "test.js",
+        "test.jsx",
+        "test.ts",
+        "test.tsx",
+        "test.mjs",
+        "test.cjs",
+        "test.mts",
+        "test.cts",
+    ],
+    switches: &[
+        "package.json",
+        ".npmrc",
+        ".yarnrc",
+        ".yarnrc.yml",
+        ".pnpmfile.cjs",
+        "pnpm-workspace.yaml",
+        "bunfig.toml",
+        "turbo.json",
+        "nx.json",
+        "lerna.json",
+        ".mocharc",
+        ".mocharc.*",
+        "jest.config.*",
+        "vitest.config.*",
+        "vitest.workspace.*",
+        "vite.config.*",
+        "karma.conf.*",
+        "playwright.config.*",
+        "ava.config.*",
+        ".taprc",
+    ],
+    programs: &[
+        ("node", "install Node.js"),
+        ("npm", "install Node.js, which has npm"),
+        ("npx", "install Node.js, which has npx"),
+        (
+            "pnpm",
+            "install pnpm (`npm install -g pnpm`, or `corepack enable pnpm`)",
+        ),
+        (
+            "yarn",
+            "install Yarn (`npm install -g yarn`, or `corepack enable yarn`)",
+        ),
+        ("bun", "install Bun"),
+    ],
+    example: "npm test",
 };
+
+/// Scripts of `package.json` that decide what testing means.
+pub(super) const SCRIPTS: [&str; 9] = [
+    "pretest",
+    "test",
+    "posttest",
+    "prelint",
+    "lint",
+    "postlint",
+    "prebuild",
+    "build",
+    "postbuild",
+];
+/// What `npm init` writes where there are no tests.
+const NO_TESTS: &str = "no test specified";
+/// Lists of dependencies in `package.json`.
+const DEPENDENCIES: [&str; 4] = [
+    "dependencies",
+    "devDependencies",
+    "optionalDependencies",
+    "peerDependencies",
+];
+
+fn script<'v>(package: &'v Value, name: &str) -> Option<&'v str> {
+    package.pointer("/scripts")?.get(name)?.as_str()
+}
+
+/// The test script of a package, if it tests anything.
+fn test_script(package: &Value) -> Option<&str> {
+    script(package, "test").filter(|test| !test.contains(NO_TESTS))
+}
+
+fn has_dependencies(package: &Value) -> bool {
+    DEPENDENCIES.iter().any(|name| {
+        let listed = package.get(name).and_then(Value::as_object);
+        listed.is_some_and(|listed| !listed.is_empty())
+    })
+}
+
+fn unit(folder: &Folder<'_>) -> Option<Unit> {
+    let package = folder.json("package.json")?;
+    let manager = Manager::of(folder, &package);
+    let mut unit = Unit::new("package.json", &manager.text(folder, &package));
+    unit.programs.push(manager.program(&package));
+    unit.manifests
+        .push(Manifest::package_json("package.json", &package));
+    let workspace = workspaces::Workspace::of(folder, &package);
+    if has_dependencies(&package) || workspace.is_some() {
+        unit.install = Some(manager.install(folder).to_owned());
+        unit.fills = Some("node_modules");
+    }
+    let run = |name: &str| manager.run(name);
+    if script(&package, "lint").is_some() {
+        unit.lint.push(Step::plain(&run("lint")));
+    }
+    if needs_build(folder, &package) {
+        unit.build.push(Step::plain(&run("build")));
+    }
+    if test_script(&package).is_some() {
+        unit.test.push(Step::plain(&run("test")));
+    } else if workspace.is_none() && manager == Manager::Bun && has_bun_tests(folder) {
+        unit.test.push(Step::plain("bun test"));
+    }
+    for name in ["lint", "test"] {
+        if name == "test" && test_script(&package).is_none() {
+            continue;
+        }
+        let program = script(&package, name).and_then(plain_program);
+        unit.programs.extend(program.map(|program| Program {
+            probe: Probe::Installed,
+            ..Program::command(program)
+        }));
+    }
+    if let Some(workspace) = workspace {
+        workspace.add_to(&mut unit, folder, &package, manager);
+    }
+    Some(unit)
+}
+
+/// Whether the package's own entry is built: a file that is not in the repository, with a script that
+/// makes it, which neither the tests nor the install run themselves.
+fn needs_build(folder: &Folder<'_>, package: &Value) -> bool {
+    let runs_build = |name: &str| script(package, name).is_some_and(|text| text.contains("build"));
+    if script(package, "build").is_none()
+        || test_script(package).is_none()
+        || ["pretest", "test", "prepare"]
+            .iter()
+            .any(|name| runs_build(name))
+    {
+        return false;
+    }
+    let entry = |name: &str| package.get(name).and_then(Value::as_str);
+    let mut entries = ["main", "module"].into_iter().filter_map(entry);
+    entries.any(|entry| {
+        let path = entry.trim_start_matches("./");
+        let has = |path: &str| folder.holds(path);
+        !has(path) && !has(&format!("{path}.js")) && !has(&format!("{path}/index.js"))
+    })
+}
+
+/// Names of the files in which `bun test` finds tests.
+fn has_bun_tests(folder: &Folder<'_>) -> bool {
+    folder.files().any(|file| {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        [".test.", ".spec.", "_test.", "_spec."]
+            .iter()
+            .any(|part| name.contains(part))
+    })
+}

@@ -4,6 +4,8 @@
 //! number of tests; it must be complete; and a file from before the command is not its report. A
 //! report never overrides an exit code: both must be successful.
 
+mod encoding;
+mod files;
 mod junit;
 mod sarif;
 mod stamp;
@@ -20,11 +22,16 @@ use crate::output::{last_bytes, printable};
 use crate::plan::{TestReport, TestReportFormat};
 use crate::safe_files;
 
-pub(super) use stamp::Stamp;
+pub(super) use encoding::xml_text;
+pub(super) use files::is_pattern;
+pub(crate) use stamp::Moment;
+pub(super) use stamp::{Before, Stamp};
 pub(super) use xml::{Element, Node, Xml, attribute};
 
 /// Largest report of tests.
 const MAX_REPORT_BYTES: u64 = 16 * 1_024 * 1_024;
+/// All files of one report together.
+const MAX_REPORTS_BYTES: u64 = 64 * 1_024 * 1_024;
 /// Most tests and findings of one report.
 const MAX_FINDINGS: usize = 100_000;
 /// Most findings of one report that become checks of their own because they do not pass; the
@@ -57,23 +64,71 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Reads the report that a command wrote.
+    /// Reads the report that a command wrote, or all reports that its pattern matches.
     ///
     /// # Errors
     /// Why it cannot be relied on, as the rest of a sentence that begins with its path.
-    pub(crate) fn read(dir: &Path, report: &TestReport) -> Result<Findings, String> {
-        let path = report.path.as_str();
-        let bytes =
-            safe_files::read_within(dir, path, MAX_REPORT_BYTES).map_err(|why| why.to_string())?;
+    pub(crate) fn read(
+        dir: &Path,
+        report: &TestReport,
+        since: Option<Moment>,
+    ) -> Result<Findings, String> {
+        let paths = files::of_report(dir, report.path.as_str(), since)?;
+        if let [path] = paths.as_slice() {
+            return Findings::of_file(dir, path, report.format, MAX_REPORT_BYTES);
+        }
+        let mut all = Findings::default();
+        let mut left = MAX_REPORTS_BYTES;
+        for path in paths {
+            let named = |why: String| format!("matches {}, which {why}", path.display());
+            let most = left.min(MAX_REPORT_BYTES);
+            let findings = Findings::of_file(dir, &path, report.format, most).map_err(named)?;
+            let size = safe_files::metadata_of_target(dir, &path).map_or(most, |meta| meta.len());
+            left = left.saturating_sub(size);
+            all.merge(findings)?;
+        }
+        Ok(all)
+    }
+
+    fn of_file(
+        dir: &Path,
+        path: &Path,
+        format: TestReportFormat,
+        most: u64,
+    ) -> Result<Findings, String> {
+        let bytes = safe_files::read_within(dir, path, most).map_err(|why| why.to_string())?;
         if bytes.trim_ascii().is_empty() {
             return Err("is empty".to_owned());
         }
-        let text = String::from_utf8_lossy(&bytes);
-        match report.format {
-            TestReportFormat::Junit => junit::read(&text),
-            TestReportFormat::Tap => tap::read(&text),
+        match format {
+            TestReportFormat::Junit => junit::read(&xml_text(&bytes)?),
+            TestReportFormat::Tap => tap::read(&String::from_utf8_lossy(&bytes)),
             TestReportFormat::Sarif => sarif::read(&bytes),
         }
+    }
+
+    /// Adds those of another file.
+    ///
+    /// # Errors
+    /// When there are too many.
+    fn merge(&mut self, other: Findings) -> Result<(), String> {
+        if self.count() + other.count() > MAX_FINDINGS {
+            return Err(format!("names more than {MAX_FINDINGS} tests"));
+        }
+        for finding in other.named {
+            let is_bad = !finding.status.passes();
+            let most = if is_bad { MAX_FAILED } else { MAX_MILD };
+            let alike = self.named.iter();
+            let alike = alike.filter(|named| named.status == finding.status).count();
+            if alike < most {
+                self.named.push(finding);
+            }
+        }
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.warnings += other.warnings;
+        self.skipped += other.skipped;
+        Ok(())
     }
 
     /// Counts one more.
@@ -282,6 +337,71 @@ mod tests {
         assert_eq!(checks.len(), 6);
         assert_eq!(checks[5].name, "unit: 55 more");
         assert!(checks.iter().all(|check| check.status == Status::Failed));
+    }
+
+    #[test]
+    fn of_a_long_name_both_ends_are_shown() {
+        let name = format!("tests/a_test.py::test_squares[{}-end]", "x".repeat(200));
+        let shown = short(&name);
+        assert!(
+            shown.starts_with("tests/a_test.py::test_squares["),
+            "{shown}"
+        );
+        assert!(shown.ends_with("x-end]") && shown.contains('…'), "{shown}");
+        assert_eq!(shown.chars().count(), MAX_NAME_CHARS);
+        assert_eq!(
+            short(&"y".repeat(MAX_NAME_CHARS)),
+            "y".repeat(MAX_NAME_CHARS)
+        );
+    }
+
+    #[test]
+    fn all_files_that_a_pattern_matches_are_added() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |name: &str, content: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        };
+        let report = |path: &str| -> TestReport {
+            serde_json::from_value(serde_json::json!({"format": "junit", "path": path})).unwrap()
+        };
+        let read = |path: &str| Findings::read(dir.path(), &report(path), None);
+        put(
+            "a/out/TEST-a.xml",
+            "<testsuite><testcase name='good'/></testsuite>",
+        );
+        put(
+            "b/out/TEST-b.xml",
+            "<testsuite><testcase name='bad'><failure/></testcase></testsuite>",
+        );
+        put("b/out/other.xml", "no report");
+        let findings = read("**/out/TEST-*.xml").unwrap();
+        assert_eq!(findings.counts(), "1 failed, 1 passed");
+        assert_eq!(findings.checks("t", 5)[0].name, "t: bad");
+        assert_eq!(read("c/*.xml").unwrap_err(), "matches no file");
+        assert!(read("b/out/*.xml").unwrap_err().contains("b/out/other.xml"));
+        // A file of that name is no pattern.
+        put("[a].xml", "<testsuite><testcase name='good'/></testsuite>");
+        assert_eq!(read("[a].xml").unwrap().counts(), "1 passed");
+    }
+
+    #[tokio::test]
+    async fn a_pattern_wants_a_file_that_the_command_wrote() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str| {
+            let text = "<testsuite><testcase name='a'/></testsuite>";
+            std::fs::write(dir.path().join(name), text).unwrap();
+        };
+        write("old.xml");
+        let report = serde_json::json!({"format": "junit", "path": "*.xml"});
+        let report: TestReport = serde_json::from_value(report).unwrap();
+        let since = Moment::now().await;
+        let why = Findings::read(dir.path(), &report, Some(since)).unwrap_err();
+        assert!(why.contains("not written again"), "{why}");
+        write("new.xml");
+        let findings = Findings::read(dir.path(), &report, Some(since)).unwrap();
+        assert_eq!(findings.counts(), "2 passed");
     }
 
     #[test]

@@ -1,0 +1,163 @@
+//! Declarations of a Python project: in `pyproject.toml`, `setup.cfg`, `setup.py` and files of requirements.
+
+use toml::{Table, Value};
+
+use crate::toolchains::manifest::strings;
+use crate::toolchains::tree::Folder;
+use crate::toolchains::unit::Cover;
+
+/// Extras and groups with what tests need.
+const TEST_SETS: [&str; 3] = ["test", "tests", "dev"];
+/// Files of requirements: of the project, and of its tests.
+const REQUIREMENTS: [&str; 13] = [
+    "requirements.txt",
+    "requirements-test.txt",
+    "requirements-tests.txt",
+    "requirements-dev.txt",
+    "requirements_test.txt",
+    "requirements_dev.txt",
+    "test-requirements.txt",
+    "dev-requirements.txt",
+    "requirements/test.txt",
+    "requirements/tests.txt",
+    "requirements/dev.txt",
+    "requirements/requirements-dev.txt",
+    "requirements/requirements-test.txt",
+];
+
+/// A project as it declares itself.
+pub(super) struct Project {
+    pub(super) pyproject: Table,
+    /// Extras and dependency groups among [`TEST_SETS`].
+    pub(super) extras: Vec<String>,
+    pub(super) groups: Vec<String>,
+    /// Files of requirements that name any.
+    pub(super) requirements: Vec<&'static str>,
+    /// Whether it can be installed itself.
+    pub(super) is_package: bool,
+    /// Texts of the declarations above.
+    declared: String,
+}
+
+impl Project {
+    pub(super) fn read(folder: &Folder<'_>) -> Project {
+        let pyproject = folder.toml("pyproject.toml").unwrap_or_default();
+        let setup_cfg = folder.text("setup.cfg").unwrap_or_default();
+        let setup_py = folder.text("setup.py").unwrap_or_default();
+        let project = pyproject.get("project");
+        let of_project = |name: &str| project.and_then(|project| project.get(name));
+        let mut extras = sets(of_project("optional-dependencies"));
+        for set in TEST_SETS {
+            if extras_of_setup(&setup_cfg, &setup_py, set) && !extras.iter().any(|one| one == set) {
+                extras.push(set.to_owned());
+            }
+        }
+        let groups = sets(pyproject.get("dependency-groups"));
+        let mut declared = String::new();
+        let mut requirements = Vec::new();
+        for file in REQUIREMENTS {
+            let text = folder.text(file).unwrap_or_default();
+            if text.lines().any(is_requirement) {
+                requirements.push(file);
+                declared.push_str(&text);
+            }
+        }
+        let has_dependencies = !strings(of_project("dependencies")).is_empty();
+        let is_package = pyproject.contains_key("build-system")
+            || folder.has("setup.py")
+            || setup_cfg.contains("[options]")
+            || has_dependencies
+            || !extras.is_empty()
+            || (project.is_some() && folder.has_folder("src"));
+        declared.extend(strings(of_project("dependencies")));
+        let tables = [
+            (of_project("optional-dependencies"), &extras),
+            (pyproject.get("dependency-groups"), &groups),
+        ];
+        for (table, names) in tables {
+            let lists = names.iter().filter_map(|name| table?.get(name));
+            declared.extend(lists.flat_map(|list| strings(Some(list))));
+        }
+        if is_package {
+            declared.push_str(&setup_cfg);
+            declared.push_str(&setup_py);
+        }
+        Project {
+            pyproject,
+            extras,
+            groups,
+            requirements,
+            is_package,
+            declared,
+        }
+    }
+
+    /// The table `[tool.<name>]`.
+    pub(super) fn tool(&self, name: &str) -> Option<&Value> {
+        self.pyproject.get("tool")?.get(name)
+    }
+
+    /// Whether there is anything to install.
+    pub(super) fn is_declared(&self) -> bool {
+        self.is_package || !self.requirements.is_empty() || !self.groups.is_empty()
+    }
+
+    /// Whether it declares what its tests need apart from what it needs itself.
+    pub(super) fn declares_tests(&self) -> bool {
+        let of_tests = |file: &str| file != "requirements.txt";
+        !self.extras.is_empty()
+            || !self.groups.is_empty()
+            || self.requirements.iter().any(|file| of_tests(file))
+    }
+
+    /// Whether what is installed names pytest.
+    pub(super) fn declares_pytest(&self) -> bool {
+        self.declared.contains("pytest")
+    }
+
+    /// Members of a workspace of uv.
+    pub(super) fn members(&self) -> Cover {
+        let workspace = self.tool("uv").and_then(|uv| uv.get("workspace"));
+        let mut members = strings(workspace.and_then(|one| one.get("members")));
+        if members.is_empty() {
+            return Cover::Nothing;
+        }
+        let except = strings(workspace.and_then(|one| one.get("exclude")));
+        members.extend(except.iter().map(|one| format!("!{one}")));
+        Cover::Members(members)
+    }
+}
+
+fn sets(table: Option<&Value>) -> Vec<String> {
+    let names = TEST_SETS.into_iter();
+    names
+        .filter(|name| table.is_some_and(|table| table.get(name).is_some()))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Whether `setup.cfg` or `setup.py` declares an extra.
+fn extras_of_setup(setup_cfg: &str, setup_py: &str, name: &str) -> bool {
+    let section = setup_cfg.split("[options.extras_require]").nth(1);
+    let section = section
+        .and_then(|text| text.split("\n[").next())
+        .unwrap_or_default();
+    let is_key = |line: &str| {
+        line.split('=')
+            .next()
+            .is_some_and(|key| key.trim_end() == name)
+    };
+    let in_cfg = section
+        .lines()
+        .any(|line| line.contains('=') && is_key(line));
+    let in_py = setup_py.split("extras_require").nth(1).is_some_and(|text| {
+        let text = text.split('}').next().unwrap_or_default();
+        text.contains(&format!("\"{name}\":")) || text.contains(&format!("'{name}':"))
+    });
+    in_cfg || in_py
+}
+
+fn is_requirement(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with('#')
+}

@@ -1,0 +1,177 @@
+//! Faults of the machine that no agent can correct: a full disk, and a host that cannot be reached. A
+//! command's words for it count only if the runner finds the same.
+
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use nix::sys::statvfs::statvfs;
+use regex::Regex;
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+
+use super::Verification;
+use crate::safe_files;
+use crate::toolchains::can_switch_off;
+
+/// Less free space than this is a full disk.
+const MIN_FREE_BYTES: u64 = 1 << 20;
+/// Words of the system for a full disk.
+const NO_SPACE: [&str; 2] = ["No space left on device", "ENOSPC"];
+/// Time for each step towards a host.
+const REACH_LIMIT: Duration = Duration::from_secs(5);
+/// Most changed files that are searched for a host's name, and the largest.
+const MAX_SEARCHED: usize = 500;
+const MAX_SEARCHED_BYTES: u64 = 262_144;
+/// Messages of installers that name a host which they do not reach, and its port where they do.
+const UNREACHABLE: [&str; 6] = [
+    r"getaddrinfo (?:ENOTFOUND|EAI_AGAIN) (?P<host>[\w.-]+)",
+    r"connect (?:ECONNREFUSED|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH) (?P<host>[\d.]+):(?P<port>\d+)",
+    r"host='(?P<host>[\w.-]+)', port=(?P<port>\d+)\): Max retries exceeded",
+    r"(?:Could not resolve|Failed to connect to|Couldn't resolve) (?:host:? ?)?'?(?P<host>[\w.-]+\.[\w-]+)(?: port (?P<port>\d+))?",
+    r"dial tcp: lookup (?P<host>[\w.-]+)",
+    r"request to https?://(?P<host>[\w.-]+)(?::(?P<port>\d+))?/\S* failed",
+];
+const HTTPS: u16 = 443;
+
+static MESSAGES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let compiled = UNREACHABLE.iter().map(|text| Regex::new(text));
+    compiled.filter_map(Result::ok).collect()
+});
+
+impl Verification<'_> {
+    /// The fault of the machine that this output of a failed command names, if the runner sees it, too.
+    pub(super) async fn machine_fault(&self, output: &str, is_install: bool) -> Option<String> {
+        let has_no_space = NO_SPACE.iter().any(|words| output.contains(words));
+        if has_no_space && self.subject.places().into_iter().any(is_full) {
+            let why = "the disk is full: free space where runs happen, or use a larger size";
+            return Some(why.to_owned());
+        }
+        if !is_install {
+            return None;
+        }
+        network_fault(output, |host| self.names_host(host)).await
+    }
+
+    /// Whether the run itself may have brought the host: in a file that decides what is installed, or by
+    /// its name.
+    fn names_host(&self, host: &str) -> bool {
+        let changed = self.subject.changed.as_deref().unwrap_or_default();
+        changed.iter().any(|path| can_switch_off(path))
+            || changed.iter().take(MAX_SEARCHED).any(|path| {
+                let read = safe_files::read_within(&self.subject.dir, path, MAX_SEARCHED_BYTES);
+                read.is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(host))
+            })
+    }
+}
+
+/// The host that this output of an installer names, if the runner does not reach it either. A host that is the
+/// run's own does not count.
+pub(crate) async fn network_fault(output: &str, is_own: impl Fn(&str) -> bool) -> Option<String> {
+    let (host, port) = unreachable_host(output)?;
+    if is_own(&host) || is_reachable(&host, port).await {
+        return None;
+    }
+    Some(format!(
+        "{host} cannot be reached from this machine: connect it, or give the environment a registry or a \
+         setup that needs no network"
+    ))
+}
+
+fn is_full(place: &Path) -> bool {
+    statvfs(place).is_ok_and(|disk| {
+        let free = disk.blocks_available().saturating_mul(disk.fragment_size());
+        free < MIN_FREE_BYTES || (disk.files() > 0 && disk.files_available() == 0)
+    })
+}
+
+/// The host and port that an installer does not reach, by its last message of that.
+fn unreachable_host(output: &str) -> Option<(String, u16)> {
+    output.lines().rev().find_map(|line| {
+        let found = MESSAGES.iter().find_map(|message| message.captures(line))?;
+        let port = found.name("port");
+        let port = port.and_then(|port| port.as_str().parse().ok());
+        Some((
+            found.name("host")?.as_str().to_owned(),
+            port.unwrap_or(HTTPS),
+        ))
+    })
+}
+
+async fn is_reachable(host: &str, port: u16) -> bool {
+    let Ok(Ok(addresses)) = timeout(REACH_LIMIT, lookup_host((host, port))).await else {
+        return false;
+    };
+    for address in addresses.take(2) {
+        if matches!(
+            timeout(REACH_LIMIT, TcpStream::connect(address)).await,
+            Ok(Ok(_))
+        ) {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_an_installers_message_is_known() {
+        for (line, host, port) in [
+            (
+                "npm error request to https://registry.example/x failed, reason: ",
+                "registry.example",
+                443,
+            ),
+            (
+                "npm error getaddrinfo ENOTFOUND registry.example",
+                "registry.example",
+                443,
+            ),
+            (
+                "npm error connect ECONNREFUSED 127.0.0.1:4873",
+                "127.0.0.1",
+                4873,
+            ),
+            (
+                "HTTPSConnectionPool(host='index.example', port=8443): Max retries exceeded with url: /simple/",
+                "index.example",
+                8443,
+            ),
+            (
+                "  [6] Could not resolve hostname (Could not resolve host: index.example)",
+                "index.example",
+                443,
+            ),
+            (
+                "curl: (7) Failed to connect to index.example port 80 after 1 ms",
+                "index.example",
+                80,
+            ),
+            (
+                "dial tcp: lookup proxy.example on 127.0.0.1:53: no such host",
+                "proxy.example",
+                443,
+            ),
+        ] {
+            assert_eq!(
+                unreachable_host(line),
+                Some((host.to_owned(), port)),
+                "{line}"
+            );
+        }
+        assert_eq!(unreachable_host("error: no such file a.example"), None);
+    }
+
+    #[tokio::test]
+    async fn a_host_is_reached_by_trying() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert!(is_reachable("127.0.0.1", port).await);
+        drop(listener);
+        assert!(!is_reachable("127.0.0.1", port).await);
+        assert!(!is_full(Path::new(env!("CARGO_MANIFEST_DIR"))));
+    }
+}
