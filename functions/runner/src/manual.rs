@@ -211,7 +211,6 @@ impl Inside<'_> {
                 let limit = Duration::from_millis(self.spec.timeout_ms);
                 let install = self.open_installs(frozen, subject);
                 let verification = Verification::new(self.processes, &frozen.plan, subject, limit)
-                    .detected(frozen.keeps_test_files)
                     .begun_at(began)
                     .installing(&install)
                     .of_base(frozen)

@@ -77,7 +77,7 @@ impl Folder {
                 self.rule(&name, |all| verify::forbidden(&glob, all, only))
             }
             Task::Schema(check) => Answer::Check(verify::schema(dir, &check)),
-            Task::Report(report) => Answer::Findings(Findings::read(dir, &report)),
+            Task::Report { report, since } => Answer::Findings(Findings::read(dir, &report, since)),
             Task::Blackbox {
                 expect,
                 output,

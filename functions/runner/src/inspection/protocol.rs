@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{Coverage, Expect, FrozenPlan, Glob, SchemaCheck, TestReport};
-use crate::verify::Findings;
+use crate::verify::{Findings, Moment};
 
 /// Tasks for one folder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -43,7 +43,11 @@ pub(crate) enum Task {
     Forbidden(Glob),
     Schema(SchemaCheck),
     /// A report of tests; answers [`Answer::Findings`].
-    Report(TestReport),
+    Report {
+        report: TestReport,
+        /// The moment before its command, for a pattern.
+        since: Option<Moment>,
+    },
     /// What a command wrote; answers [`Answer::Faults`].
     Blackbox {
         expect: Expect,

@@ -191,7 +191,6 @@ impl Work<'_> {
         };
         let install = self.installs();
         let verification = Verification::new(self.processes, plan, &subject, limit)
-            .detected(self.frozen.keeps_test_files)
             .of_commit(tree)
             .installing(&install)
             .of_base(self.frozen)

@@ -8,10 +8,11 @@ use std::time::Duration;
 use awo_domain::verification::{Check, Status};
 
 use super::contracts::list_some;
+use super::findings::is_pattern;
 use super::{Verification, check, passed};
 use crate::git::GitError;
 use crate::litter;
-use crate::plan::Plan;
+use crate::plan::{Glob, Plan, matching};
 use crate::repository::Repository;
 use crate::stop::StopOutcome;
 
@@ -64,6 +65,18 @@ fn unknown(why: &str) -> Check {
     )
 }
 
+/// The files that are no report by a pattern.
+fn without_matches(plan: &Plan, mut files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let patterns = plan.reports().filter(|path| is_pattern(path));
+    let globs: Vec<Glob> = patterns
+        .filter_map(|path| Glob::try_from(path.trim_start_matches("./").to_owned()).ok())
+        .collect();
+    for number in matching(&globs, &files).into_iter().rev() {
+        files.remove(number);
+    }
+    files
+}
+
 fn judge(plan: &Plan, dir: &Path, before: &BTreeSet<PathBuf>, now: &BTreeSet<PathBuf>) -> Check {
     let reports: BTreeSet<&Path> = plan.reports().map(Path::new).collect();
     let left: Vec<PathBuf> = now
@@ -71,6 +84,7 @@ fn judge(plan: &Plan, dir: &Path, before: &BTreeSet<PathBuf>, now: &BTreeSet<Pat
         .filter(|path| !reports.contains(path.as_path()) && !litter::covers(dir, path))
         .cloned()
         .collect();
+    let left = without_matches(plan, left);
     if left.is_empty() {
         return passed(NAME, "the commands left nothing behind");
     }

@@ -3,7 +3,7 @@
 
 use awo_domain::verification::{Check, Evidence, Status, TestCounts};
 
-use super::findings::{Findings, Stamp};
+use super::findings::{Before, Findings};
 use super::tested;
 use super::{Kind, MissingTool, Verification, check, no_answer};
 use crate::inspection::{Answer, Task};
@@ -81,7 +81,7 @@ impl Verification<'_> {
     pub(super) async fn command(&self, command: &Command, kind: Kind) -> Result<Ran, StopOutcome> {
         let dir = &self.subject.dir;
         let before = match &command.report {
-            Some(report) => Some(Stamp::before(dir, report.path.as_str()).await),
+            Some(report) => Some(Before::of(dir, report.path.as_str()).await),
             None => None,
         };
         let counter = Counter::default();
@@ -125,12 +125,19 @@ impl Verification<'_> {
     async fn findings(
         &self,
         report: &TestReport,
-        before: Stamp,
+        before: Before,
     ) -> Result<Result<Findings, String>, StopOutcome> {
-        if before.still_holds(&self.subject.dir, report.path.as_str()) {
-            return Ok(Err("existed before and was not written again".to_owned()));
-        }
-        Ok(match self.inspect(Task::Report(report.clone())).await? {
+        let since = match before {
+            Before::File(stamp) => {
+                if stamp.still_holds(&self.subject.dir, report.path.as_str()) {
+                    return Ok(Err("existed before and was not written again".to_owned()));
+                }
+                None
+            }
+            Before::Files(since) => Some(since),
+        };
+        let report = report.clone();
+        Ok(match self.inspect(Task::Report { report, since }).await? {
             Ok(Answer::Findings(read)) => read,
             Ok(_) => Err(no_answer().to_string()),
             Err(fault) => Err(format!("was not read: {fault}")),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use awo_domain::verification::Check;
 
-use super::findings::{Node, Stamp, Xml, attribute};
+use super::findings::{Node, Stamp, Xml, attribute, xml_text};
 use super::{Verification, error, failed, passed};
 use crate::inspection::Task;
 use crate::plan::{Coverage, CoverageFormat};
@@ -52,10 +52,9 @@ pub(crate) fn coverage(dir: &Path, coverage: &Coverage) -> Check {
         }
         Err(why) => return error(NAME, &format!("{path} {why}")),
     };
-    let text = String::from_utf8_lossy(&bytes);
     let lines = match coverage.format {
-        CoverageFormat::Lcov => lcov(&text),
-        CoverageFormat::Cobertura => cobertura(&text),
+        CoverageFormat::Lcov => lcov(&String::from_utf8_lossy(&bytes)),
+        CoverageFormat::Cobertura => xml_text(&bytes).and_then(|text| cobertura(&text)),
     };
     match lines.map(|lines| lines.counts()) {
         Err(why) => error(NAME, &format!("{path} {why}")),

@@ -63,7 +63,7 @@ pub(crate) use clean_tree::Tree;
 pub(crate) use contracts::{forbidden, forbidden_name, required, required_name, schema};
 pub(crate) use coverage::coverage;
 pub(crate) use files::list as every_file;
-pub(crate) use findings::Findings;
+pub(crate) use findings::{Findings, Moment};
 pub(crate) use guard::{Guard, NotPrepared};
 pub(crate) use machine::Network;
 pub(crate) use messages::{check, error};
@@ -247,6 +247,7 @@ impl<'a> Verification<'a> {
             programs: &frozen.programs,
             unmatched: &frozen.unmatched,
             advice: frozen.advice(),
+            has_named_tests: !frozen.keeps_test_files,
             ..self
         }
     }
@@ -260,14 +261,6 @@ impl<'a> Verification<'a> {
     /// Tries a test command that fails again, up to so many times.
     pub(crate) fn retrying(self, retries: u32) -> Verification<'a> {
         Verification { retries, ..self }
-    }
-
-    /// Takes exit codes for evidence of tests, unless the plan was detected.
-    pub(crate) fn detected(self, is: bool) -> Verification<'a> {
-        Verification {
-            has_named_tests: !is,
-            ..self
-        }
     }
 
     /// Gives these variables to each command.

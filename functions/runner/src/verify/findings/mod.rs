@@ -4,6 +4,8 @@
 //! number of tests; it must be complete; and a file from before the command is not its report. A
 //! report never overrides an exit code: both must be successful.
 
+mod encoding;
+mod files;
 mod junit;
 mod sarif;
 mod stamp;
@@ -20,11 +22,16 @@ use crate::output::{last_bytes, printable};
 use crate::plan::{TestReport, TestReportFormat};
 use crate::safe_files;
 
-pub(super) use stamp::Stamp;
+pub(super) use encoding::xml_text;
+pub(super) use files::is_pattern;
+pub(crate) use stamp::Moment;
+pub(super) use stamp::{Before, Stamp};
 pub(super) use xml::{Element, Node, Xml, attribute};
 
 /// Largest report of tests.
 const MAX_REPORT_BYTES: u64 = 16 * 1_024 * 1_024;
+/// All files of one report together.
+const MAX_REPORTS_BYTES: u64 = 64 * 1_024 * 1_024;
 /// Most tests and findings of one report.
 const MAX_FINDINGS: usize = 100_000;
 /// Most findings of one report that become checks of their own because they do not pass; the
@@ -57,23 +64,71 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Reads the report that a command wrote.
+    /// Reads the report that a command wrote, or all reports that its pattern matches.
     ///
     /// # Errors
     /// Why it cannot be relied on, as the rest of a sentence that begins with its path.
-    pub(crate) fn read(dir: &Path, report: &TestReport) -> Result<Findings, String> {
-        let path = report.path.as_str();
-        let bytes =
-            safe_files::read_within(dir, path, MAX_REPORT_BYTES).map_err(|why| why.to_string())?;
+    pub(crate) fn read(
+        dir: &Path,
+        report: &TestReport,
+        since: Option<Moment>,
+    ) -> Result<Findings, String> {
+        let paths = files::of_report(dir, report.path.as_str(), since)?;
+        if let [path] = paths.as_slice() {
+            return Findings::of_file(dir, path, report.format, MAX_REPORT_BYTES);
+        }
+        let mut all = Findings::default();
+        let mut left = MAX_REPORTS_BYTES;
+        for path in paths {
+            let named = |why: String| format!("matches {}, which {why}", path.display());
+            let most = left.min(MAX_REPORT_BYTES);
+            let findings = Findings::of_file(dir, &path, report.format, most).map_err(named)?;
+            let size = safe_files::metadata_of_target(dir, &path).map_or(most, |meta| meta.len());
+            left = left.saturating_sub(size);
+            all.merge(findings)?;
+        }
+        Ok(all)
+    }
+
+    fn of_file(
+        dir: &Path,
+        path: &Path,
+        format: TestReportFormat,
+        most: u64,
+    ) -> Result<Findings, String> {
+        let bytes = safe_files::read_within(dir, path, most).map_err(|why| why.to_string())?;
         if bytes.trim_ascii().is_empty() {
             return Err("is empty".to_owned());
         }
-        let text = String::from_utf8_lossy(&bytes);
-        match report.format {
-            TestReportFormat::Junit => junit::read(&text),
-            TestReportFormat::Tap => tap::read(&text),
+        match format {
+            TestReportFormat::Junit => junit::read(&xml_text(&bytes)?),
+            TestReportFormat::Tap => tap::read(&String::from_utf8_lossy(&bytes)),
             TestReportFormat::Sarif => sarif::read(&bytes),
         }
+    }
+
+    /// Adds those of another file.
+    ///
+    /// # Errors
+    /// When there are too many.
+    fn merge(&mut self, other: Findings) -> Result<(), String> {
+        if self.count() + other.count() > MAX_FINDINGS {
+            return Err(format!("names more than {MAX_FINDINGS} tests"));
+        }
+        for finding in other.named {
+            let is_bad = !finding.status.passes();
+            let most = if is_bad { MAX_FAILED } else { MAX_MILD };
+            let alike = self.named.iter();
+            let alike = alike.filter(|named| named.status == finding.status).count();
+            if alike < most {
+                self.named.push(finding);
+            }
+        }
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.warnings += other.warnings;
+        self.skipped += other.skipped;
+        Ok(())
     }
 
     /// Counts one more.
@@ -231,76 +286,4 @@ fn append(text: &mut String, more: &str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_that_fail_are_named_and_the_rest_is_counted() {
-        let mut findings = Findings::default();
-        for number in 0..200 {
-            let status = match number % 4 {
-                0 => Status::Failed,
-                1 => Status::Skipped,
-                2 => Status::Warning,
-                _ => Status::Passed,
-            };
-            let name = format!("{}{number}", "x".repeat(200));
-            let message = "m".repeat(5_000);
-            let finding = Finding {
-                name,
-                status,
-                message,
-            };
-            findings.add(finding).unwrap();
-        }
-        assert_eq!(
-            findings.counts(),
-            "50 failed, 50 with a warning, 50 passed, 50 skipped"
-        );
-        let checks = findings.checks("unit", 65);
-        let count = |status| checks.iter().filter(|check| check.status == status).count();
-        assert_eq!((count(Status::Failed), count(Status::Passed)), (50, 0));
-        assert_eq!((count(Status::Warning), count(Status::Skipped)), (10, 5));
-        assert!(checks[1].name.ends_with("x4") && checks[1].name.len() <= 120);
-        let is_short = |check: &Check| check.message.len() <= MAX_MESSAGE_BYTES;
-        assert!(checks.iter().all(is_short));
-    }
-
-    #[test]
-    fn where_there_is_room_for_few_those_that_fail_are_named_and_the_rest_is_counted() {
-        let mut findings = Findings::default();
-        for status in [Status::Skipped, Status::Failed].repeat(60) {
-            let (name, message) = ("a".to_owned(), String::new());
-            let finding = Finding {
-                name,
-                status,
-                message,
-            };
-            findings.add(finding).unwrap();
-        }
-        let checks = findings.checks("unit", 5);
-        assert_eq!(checks.len(), 6);
-        assert_eq!(checks[5].name, "unit: 55 more");
-        assert!(checks.iter().all(|check| check.status == Status::Failed));
-    }
-
-    #[test]
-    fn names_and_messages_hold_nothing_that_steers_a_terminal() {
-        let mut findings = Findings::default();
-        let name = "a\u{1b}[31m\nb\0".to_owned();
-        let message = "\u{1b}[2Jx".to_owned();
-        let status = Status::Failed;
-        findings
-            .add(Finding {
-                name,
-                status,
-                message,
-            })
-            .unwrap();
-        let checks = findings.checks("unit", 5);
-        assert_eq!(
-            (checks[0].name.as_str(), checks[0].message.as_str()),
-            ("unit: a b", "x")
-        );
-    }
-}
+mod tests;

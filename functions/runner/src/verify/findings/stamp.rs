@@ -6,12 +6,57 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
+use super::files::is_pattern;
 use crate::safe_files;
 
 /// Two changes that are further apart than that differ in the kernel's time of change.
 const TICK: Duration = Duration::from_millis(20);
+
+/// A moment before a command, by the clock of the kernel that stamps files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Moment {
+    seconds: i64,
+    nanos: i64,
+}
+
+impl Moment {
+    /// Now; each change of a file from here on is later.
+    pub(in crate::verify) async fn now() -> Moment {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let since = since.unwrap_or_default();
+        // The time of a file's change may lag behind the clock.
+        sleep(TICK).await;
+        Moment {
+            seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+            nanos: i64::from(since.subsec_nanos()),
+        }
+    }
+
+    pub(super) fn is_before(self, changed: (i64, i64)) -> bool {
+        (self.seconds, self.nanos) < changed
+    }
+}
+
+/// The state of a report's files before its command.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::verify) enum Before {
+    File(Stamp),
+    /// For a pattern.
+    Files(Moment),
+}
+
+impl Before {
+    pub(in crate::verify) async fn of(dir: &Path, path: &str) -> Before {
+        if is_pattern(path) {
+            Before::Files(Moment::now().await)
+        } else {
+            Before::File(Stamp::before(dir, path).await)
+        }
+    }
+}
 
 /// The file that a path led to; nothing is one, too. The time of its last change is the kernel's
 /// and cannot be set.
