@@ -144,8 +144,8 @@ pub(crate) fn variables(home: &Path, path: &OsStr) -> Vec<(&'static str, OsStrin
 
 /// The remedy for a machine without `program`, if a toolchain knows it.
 pub(crate) fn remedy(program: &str) -> Option<&'static str> {
-    let known = || all().flat_map(|toolchain| toolchain.programs);
-    known()
+    let remedies = || all().flat_map(|toolchain| toolchain.programs);
+    remedies()
         .find(|(name, _)| *name == program)
         .map(|(_, remedy)| *remedy)
 }
