@@ -123,7 +123,6 @@ async fn verify(dir: &Path, scratch: &Scratch, only_plan: bool) -> Result<Workin
     }
     let install = frozen.installs();
     let verification = Verification::new(&processes, &frozen.plan, &subject, LIMIT)
-        .detected(frozen.keeps_test_files)
         .installing(&install)
         .of_base(&frozen);
     let judgement = verification.run(&Plugin::all_built_in()).await;

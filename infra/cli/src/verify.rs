@@ -124,7 +124,10 @@ fn show(found: &WorkingCopy, output: &Output) -> Result<(), Failure> {
     });
     let tests = tests.map_or_else(String::new, |tests| format!("; {tests}"));
     // The advice stands above, line by line.
-    let summary = clean_line(result.summary.lines().next().unwrap_or_default());
+    let summary = match &found.plan.advice {
+        Some(_) => "nothing was verified, since the plan is empty".to_owned(),
+        None => clean_line(&result.summary),
+    };
     let summary = format!("{summary}{tests}");
     let last = match (result.overall_status.passes(), found.verified) {
         (true, Some(true)) => output.paint.good(&format!("verified: {summary}")),

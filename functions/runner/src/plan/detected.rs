@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::types::{Command, Plan};
 use super::{FrozenPlan, Installation};
-use crate::toolchains::{self, Derivation, Placed, Program, Step};
+use crate::toolchains::{self, Derivation, PlacedUnit, Program, Step};
 
 /// Reasons of a derived plan, for people.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -41,8 +41,8 @@ pub(super) fn detect(dir: &Path) -> FrozenPlan {
     frozen
 }
 
-fn add(frozen: &mut FrozenPlan, placed: Placed) {
-    let Placed { folder, unit, .. } = placed;
+fn add(frozen: &mut FrozenPlan, placed: PlacedUnit) {
+    let PlacedUnit { folder, unit, .. } = placed;
     let command = |step: &Step, needs: &[String]| {
         let name = in_unit(&folder, &step.name);
         let run = if folder.is_empty() {

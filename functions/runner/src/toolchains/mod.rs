@@ -33,7 +33,7 @@ use tree::Folder;
 
 pub(crate) use manifest::{Manifest, has_word};
 pub(crate) use unit::{Probe, Program, Step, Unit, plain_program, quoted};
-pub(crate) use units::{Derivation, Placed, derive, in_folder};
+pub(crate) use units::{Derivation, PlacedUnit, derive, in_folder};
 
 /// Languages with a toolchain, in the order in which their units stand in a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
@@ -144,8 +144,8 @@ pub(crate) fn variables(home: &Path, path: &OsStr) -> Vec<(&'static str, OsStrin
 
 /// The remedy for a machine without `program`, if a toolchain knows it.
 pub(crate) fn remedy(program: &str) -> Option<&'static str> {
-    let known = || all().flat_map(|toolchain| toolchain.programs);
-    known()
+    let remedies = || all().flat_map(|toolchain| toolchain.programs);
+    remedies()
         .find(|(name, _)| *name == program)
         .map(|(_, remedy)| *remedy)
 }

@@ -34,7 +34,7 @@ const NO_UNITS: [&str; 8] = [
 ];
 
 /// A unit and its place.
-pub(crate) struct Placed {
+pub(crate) struct PlacedUnit {
     pub(crate) language: Language,
     pub(crate) folder: String,
     pub(crate) unit: Unit,
@@ -43,7 +43,7 @@ pub(crate) struct Placed {
 /// Units of a checkout, and what was not made one.
 #[derive(Default)]
 pub(crate) struct Derivation {
-    pub(crate) units: Vec<Placed>,
+    pub(crate) units: Vec<PlacedUnit>,
     /// Folders and manifests beyond the limits, or in folders of examples.
     pub(crate) left_out: Vec<String>,
     /// Manifests without commands, each with its language.
@@ -119,7 +119,7 @@ fn place_unit(
         unit.test.clear();
         unit.build.clear();
     }
-    let has_linter = |placed: &Placed| placed.folder == path && !placed.unit.lint.is_empty();
+    let has_linter = |placed: &PlacedUnit| placed.folder == path && !placed.unit.lint.is_empty();
     if language == Language::C && derivation.units.iter().any(has_linter) {
         unit.lint.clear();
     }
@@ -131,7 +131,7 @@ fn place_unit(
         note(&mut derivation.left_out, place);
     } else {
         *has_tests |= !unit.test.is_empty() && !unit.is_weak;
-        derivation.units.push(Placed {
+        derivation.units.push(PlacedUnit {
             language,
             folder: path.to_owned(),
             unit,
@@ -141,11 +141,11 @@ fn place_unit(
 
 /// Removes tests that count only where nothing else has any.
 fn drop_weak(derivation: &mut Derivation) {
-    let strong = |placed: &Placed| !placed.unit.is_weak && !placed.unit.test.is_empty();
+    let strong = |placed: &PlacedUnit| !placed.unit.is_weak && !placed.unit.test.is_empty();
     let has_strong = derivation.units.iter().any(strong);
     let is_kept =
-        |placed: &Placed| !placed.unit.is_weak || (!has_strong && placed.folder.is_empty());
-    let (units, weak): (Vec<Placed>, Vec<Placed>) = std::mem::take(&mut derivation.units)
+        |placed: &PlacedUnit| !placed.unit.is_weak || (!has_strong && placed.folder.is_empty());
+    let (units, weak): (Vec<PlacedUnit>, Vec<PlacedUnit>) = std::mem::take(&mut derivation.units)
         .into_iter()
         .partition(is_kept);
     derivation.units = units;

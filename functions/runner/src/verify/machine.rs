@@ -165,11 +165,11 @@ fn is_full(place: &Path) -> bool {
 /// The host and port that an installer does not reach, by its last message of that.
 fn unreachable_host(output: &str) -> Option<(String, u16)> {
     output.lines().rev().find_map(|line| {
-        let found = MESSAGES.iter().find_map(|message| message.captures(line))?;
-        let port = found.name("port");
+        let captures = MESSAGES.iter().find_map(|message| message.captures(line))?;
+        let port = captures.name("port");
         let port = port.and_then(|port| port.as_str().parse().ok());
         Some((
-            found.name("host")?.as_str().to_owned(),
+            captures.name("host")?.as_str().to_owned(),
             port.unwrap_or(HTTPS),
         ))
     })

@@ -116,16 +116,16 @@ impl Verification<'_> {
             return Ok(());
         }
         let plan = self.plan;
-        let mut wanted: Vec<&str> = names;
+        let mut needed_names: Vec<&str> = names;
         let order = ordered(&plan.contracts.commands);
         for other in order.iter().rev() {
-            if wanted.contains(&other.name()) {
-                wanted.extend(other.needs());
+            if needed_names.contains(&other.name()) {
+                needed_names.extend(other.needs());
             }
         }
         for other in order {
             let is_open = !self.outcomes.contains_key(other.name());
-            if std::ptr::eq(other, command) || !is_open || !wanted.contains(&other.name()) {
+            if std::ptr::eq(other, command) || !is_open || !needed_names.contains(&other.name()) {
                 continue;
             }
             match self.unmet(other) {

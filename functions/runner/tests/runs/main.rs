@@ -41,6 +41,7 @@ mod reports;
 mod runs;
 mod scene;
 mod serving;
+mod steps;
 mod stop_listener;
 mod stopping;
 mod strategies;

@@ -211,23 +211,23 @@ fn pip(folder: &Folder<'_>, project: &Project, is_for_pytest: bool, module: &str
         };
     }
     let venv = venv(folder);
-    let mut wanted: Vec<String> = Vec::new();
+    let mut arguments: Vec<String> = Vec::new();
     let files = project.requirements.iter();
-    wanted.extend(files.map(|file| format!("-r {file}")));
+    arguments.extend(files.map(|file| format!("-r {file}")));
     if project.is_package {
-        wanted.push(match project.extras.as_slice() {
+        arguments.push(match project.extras.as_slice() {
             [] => "-e .".to_owned(),
             extras => format!("-e '.[{}]'", extras.join(",")),
         });
     }
-    wanted.extend(
+    arguments.extend(
         project
             .groups
             .iter()
             .map(|group| format!("--group {group}")),
     );
     if is_for_pytest && !project.declares_pytest() {
-        wanted.push("pytest".to_owned());
+        arguments.push("pytest".to_owned());
     }
     // Only a pip of 2025 knows groups.
     let upgrade = if project.groups.is_empty() {
@@ -235,10 +235,10 @@ fn pip(folder: &Folder<'_>, project: &Project, is_for_pytest: bool, module: &str
     } else {
         "--upgrade-deps "
     };
-    let wanted = wanted.join(" ");
+    let arguments = arguments.join(" ");
     Plan {
         install: Some(format!(
-            "python3 -m venv {upgrade}{venv} && {venv}/bin/python -m pip install -q {wanted}"
+            "python3 -m venv {upgrade}{venv} && {venv}/bin/python -m pip install -q {arguments}"
         )),
         test: format!("{venv}/bin/python {module}"),
         programs: vec!["python3"],
