@@ -199,7 +199,7 @@ struct Tally {
     tests_changed: Vec<String>,
     /// Protected files that were put back in the present iteration.
     restored: Vec<String>,
-    /// What the agent made in the present iteration and no commit takes.
+    /// Files that the agent made in the present iteration and no commit takes.
     left_out: LeftOut,
     /// Submodules at commits of the agent's that their remotes do not have.
     unpublished: Vec<MissingSubmodule>,
