@@ -21,6 +21,7 @@ mod event_sender;
 mod exit;
 mod git;
 mod git_guard;
+mod git_settings;
 mod heartbeats;
 mod http_client;
 mod inspection;
