@@ -19,6 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
+use crate::git_settings::CONFIG;
 use crate::output::Tail;
 use crate::stop::StopSignal;
 
@@ -37,33 +38,6 @@ const CREDENTIAL_USER: &str = "x-access-token";
 /// The end of the name of a setting that has a credential.
 const CREDENTIAL_KEY: &str = ".extraHeader";
 
-/// Settings that hold in every call, above all configuration files.
-const CONFIG: [(&str, &str); 22] = [
-    ("core.hooksPath", "/dev/null"),
-    ("core.fsmonitor", "false"),
-    ("core.untrackedCache", "false"),
-    ("core.sshCommand", "false"),
-    ("core.askPass", ""),
-    // What a crash would lose, the run has lost with it.
-    ("core.fsync", "none"),
-    ("core.pager", "cat"),
-    ("core.abbrev", "no"),
-    ("core.quotePath", "false"),
-    ("credential.helper", ""),
-    ("commit.gpgSign", "false"),
-    ("diff.renames", "false"),
-    ("diff.ignoreSubmodules", "all"),
-    ("filter.lfs.smudge", ""),
-    ("filter.lfs.clean", ""),
-    ("filter.lfs.process", ""),
-    ("filter.lfs.required", "false"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-    ("protocol.ext.allow", "never"),
-    ("submodule.recurse", "false"),
-    ("fetch.recurseSubmodules", "false"),
-];
-
 /// Why a call failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum GitError {
@@ -73,7 +47,7 @@ pub(crate) enum GitError {
     Failed(String),
     #[error("the run was stopped")]
     Stopped,
-    /// It fetched more than its caller wants.
+    /// More was fetched than the caller wants.
     #[error("more than {0} bytes were fetched, or they took too long")]
     TooLarge(u64),
 }
@@ -103,12 +77,14 @@ pub(crate) struct Call<'a> {
     pub(crate) input: Option<Vec<u8>>,
     /// Whether it talks to a remote, and so gets the credentials.
     pub(crate) remote: bool,
-    /// Whether it gets none all the same.
+    /// True if it gets no credentials all the same.
     pub(crate) anonymous: bool,
     /// Of what it writes only so many bytes matter; the rest is counted.
     pub(crate) head: Option<u64>,
     pub(crate) limit: Option<Duration>,
     pub(crate) watched: Option<Watched<'a>>,
+    /// Settings beyond those of every call.
+    pub(crate) settings: &'a [(String, String)],
 }
 
 impl<'a> Call<'a> {
@@ -228,6 +204,12 @@ impl Git {
         result
     }
 
+    /// True if there is a program of this name.
+    pub(crate) fn has_program(&self, name: &str) -> bool {
+        let mut folders = std::env::split_paths(&self.path);
+        folders.any(|folder| folder.join(name).is_file())
+    }
+
     /// Does something that is neither git nor hostile.
     ///
     /// # Errors
@@ -297,7 +279,8 @@ impl Git {
         let settings = CONFIG
             .iter()
             .map(|(key, value)| (*key, *value))
-            .chain(of_remotes);
+            .chain(of_remotes)
+            .chain(call.settings.iter().map(|(key, value)| (&**key, &**value)));
         let mut count = 0_usize;
         for (key, value) in settings {
             command

@@ -21,7 +21,7 @@ const MAX_PUT_ASIDE: usize = 10_000;
 /// Most files and folders that a workspace may have.
 const MAX_ENTRIES: usize = 5_000_000;
 
-/// What was put aside, and what else was seen.
+/// Files that were put aside, and litter.
 #[derive(Debug, Default)]
 pub(crate) struct PutAside {
     /// From where, to where.
@@ -43,7 +43,7 @@ impl PutAside {
         }
     }
 
-    /// Where the `.git` of a folder of the workspace is now, if it was put aside.
+    /// Present place of the `.git` of a folder of the workspace, if it was put aside.
     pub(crate) fn moved_from(&self, git: &Path) -> Option<&Path> {
         let moved = self.moved.iter().find(|(from, _)| from == git);
         moved.map(|(_, to)| to.as_path())

@@ -22,6 +22,7 @@ mod exit;
 mod gate;
 mod git;
 mod git_guard;
+mod git_settings;
 mod heartbeats;
 mod http_client;
 mod inspection;

@@ -16,6 +16,7 @@ mod heads;
 mod ignoring;
 mod left_out;
 mod lfs;
+mod lfs_content;
 mod merging;
 mod populating;
 mod restoring;
@@ -71,7 +72,7 @@ pub(crate) struct Commit {
     pub(crate) files_changed: u64,
 }
 
-/// What became of a workspace's content.
+/// Outcome of committing a workspace.
 #[derive(Debug)]
 pub(crate) struct CommitOutcome {
     /// Absent if the workspace holds what the last commit holds.
@@ -106,6 +107,8 @@ pub(crate) struct Repository {
     most_history: u64,
     /// The lines of `packed-refs` for the tags of the base and its ancestors.
     tags: OnceLock<Vec<u8>>,
+    /// Set where `git-lfs` is installed.
+    lfs: OnceLock<lfs_content::Lfs>,
     /// The submodules of the base, and those that the agent added.
     submodules: Mutex<submodules::Submodules>,
     /// Ignored files of the workspace that are not the agent's.
@@ -124,6 +127,7 @@ impl Repository {
             modules: layout.modules(),
             most_history: cloning::MOST_HISTORY_BYTES,
             tags: OnceLock::new(),
+            lfs: OnceLock::new(),
             submodules: Mutex::default(),
             present: Mutex::default(),
             untouched: Mutex::default(),
@@ -170,7 +174,8 @@ impl Repository {
         let _ = fs::remove_file(self.dir.join("index.lock"));
         let litter = self.exclude_litter(put.litter()).await?;
         self.hide_untouched().await?;
-        let add = self.in_workspace(Call::new(["add", "--all"]));
+        let mut add = self.with_lfs(Call::new(["add", "--all"]));
+        add.work_tree = Some(&self.workspace);
         self.git.call(add).await?;
         let unpublished = self.stage_submodules(put).await?;
         let commit = self.commit_all(message).await?;
@@ -283,6 +288,9 @@ impl Repository {
         branch: &str,
         limit: Duration,
     ) -> Result<crate::git::Answer, GitError> {
+        if let Some(refused) = self.push_lfs(commit, limit).await? {
+            return Ok(refused);
+        }
         let refspec = format!("{commit}:refs/heads/{branch}");
         let args = ["push", "--porcelain", "--no-verify", "--no-follow-tags"];
         let operands = ["--", source.repository.as_str(), &refspec];

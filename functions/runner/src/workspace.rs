@@ -101,6 +101,10 @@ pub(crate) async fn prepare(
     };
     let missing = repository.fetch_submodules(&spec.source, &base.commit, limit);
     let missing_submodules = missing.await.map_err(not_created)?;
+    let fetched = repository.fetch_lfs(&spec.source, &base.commit, limit);
+    fetched.await.map_err(not_created)?;
+    let filter = repository.lfs_filter();
+    let equip = move |layout: &Layout| equip(layout, filter);
     in_background(layout, equip).await.map_err(not_created)?;
     let workspace = layout.workspace();
     let populated = repository.populate(newest, &workspace, Objects::Copied);
@@ -134,12 +138,13 @@ async fn in_background(
 
 /// Gives the agent a `.git` of its own. It is a copy and not a link: what the agent does to its
 /// objects must not reach ours.
-fn equip(layout: &Layout) -> io::Result<()> {
+fn equip(layout: &Layout, filter: &str) -> io::Result<()> {
     let git = layout.workspace().join(".git");
     copy_tree(&layout.repo(), &git)?;
     let config = git.join("config");
     let mut text = fs::read_to_string(&config)?;
     text.push_str(AGENT_CONFIG);
+    text.push_str(filter);
     fs::write(&config, text)
 }
 

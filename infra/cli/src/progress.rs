@@ -105,8 +105,8 @@ fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
 fn workspace(data: &Value, paint: Paint) -> EventLines {
     let head = format!("workspace    {} at {}", text(data, "branch"), short(data));
     let missing = data["submodules"].as_array().into_iter().flatten();
-    let missing = missing.map(|one| {
-        let (path, reason) = (text(one, "path"), text(one, "reason"));
+    let missing = missing.map(|submodule| {
+        let (path, reason) = (text(submodule, "path"), text(submodule, "reason"));
         let line = format!("submodule {path} is missing: {reason}");
         paint.warn(&format!("             ! {}", shortened(&line, MAX_LINE)))
     });
@@ -137,7 +137,7 @@ fn passed(data: &Value, paint: Paint) -> EventLines {
     (head, remarks(data, paint))
 }
 
-/// What to know of a commit that was verified.
+/// Remarks on a commit that was verified.
 fn remarks(data: &Value, paint: Paint) -> Vec<String> {
     let gate = &data["gate"];
     let behind = gate["behind"].as_u64().filter(|behind| *behind > 0);

@@ -14,6 +14,7 @@ mod diff;
 mod endpoints;
 mod environment;
 mod gate;
+mod git;
 mod log;
 mod models;
 mod outcome;
@@ -29,6 +30,7 @@ pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
 pub use endpoints::{BaseUrl, ModelEndpoint, ProviderSettings};
 pub use environment::{RegistryAccess, RunEnvironment, SecretValue, ServicePort};
 pub use gate::{Gate, GateComparison};
+pub use git::{GitCredential, NotFetched};
 pub use log::{IterationLog, MAX_LOG_BYTES, logs_path};
 pub use models::{ModelKey, Provider, Tariff};
 pub use outcome::{Finish, Outcome};
@@ -89,22 +91,6 @@ pub struct Claim {
     pub nonce: String,
     /// 64 lower-case hex digits that the runner generated; the service stores their hash.
     pub token: String,
-}
-
-/// A credential for one git host.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct GitCredential {
-    /// Host name, with the port where it is not 443.
-    pub host: String,
-    /// Sent as the password of basic authentication.
-    pub token: String,
-}
-
-impl std::fmt::Debug for GitCredential {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "GitCredential {{ host: {:?}, .. }}", self.host)
-    }
 }
 
 /// Most runs have never waited, and the release before this one does not know of it.
@@ -185,16 +171,6 @@ pub struct RunSpec {
     /// Where its commands happen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<RunEnvironment>,
-}
-
-/// A submodule that could not be fetched.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct NotFetched {
-    /// Path in the repository.
-    pub path: String,
-    /// Reason of the failure.
-    pub reason: String,
 }
 
 /// What happened in the run, in the runner's words.

@@ -1,6 +1,6 @@
 //! Makes a clean checkout a git repository that answers as a fresh clone of the delivered branch.
 //!
-//! Its metadata are written here, file by file: nothing comes from the agent's `.git`. The objects
+//! The metadata are written here, file by file: nothing comes from the agent's `.git`. The objects
 //! stay in the runner's repository, which commands can read and not write, so that a checkout costs
 //! no more for a long history than for a short one.
 
@@ -78,7 +78,7 @@ impl Repository {
                 "HEAD",
                 format!("ref: refs/heads/{}\n", head.branch).into_bytes(),
             ),
-            ("config", head.config().into_bytes()),
+            ("config", (head.config() + self.lfs_filter()).into_bytes()),
             ("packed-refs", self.packed_refs(head)),
             ("objects/info/alternates", alternates.into_bytes()),
         ];
@@ -118,7 +118,7 @@ impl Repository {
 
     /// Lets an index know the files of its work tree as they are now.
     pub(super) async fn refresh(&self, dir: &Path, index: &Path) -> Result<(), GitError> {
-        let mut refresh = self.here(Call::new(["update-index", "-q", "--refresh"]));
+        let mut refresh = self.with_lfs(Call::new(["update-index", "-q", "--refresh"]));
         refresh.work_tree = Some(dir);
         refresh.index = Some(index);
         // It fails where a file differs, which is for others to judge.

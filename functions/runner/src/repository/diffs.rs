@@ -12,7 +12,7 @@ use crate::git::{Call, GitError};
 const DIFF_LIMIT: Duration = Duration::from_secs(30);
 
 impl Repository {
-    /// What differs between two commits.
+    /// Files that differ between two commits.
     pub(crate) async fn changes(&self, from: &str, to: &str) -> Result<Vec<Change>, GitError> {
         let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-status"];
         let call = Call::new(args.into_iter().chain([from, to]));

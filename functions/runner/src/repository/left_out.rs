@@ -20,10 +20,10 @@ const MAX_NAMED_IN_FOLDER: usize = 10;
 /// Most ignored files that are looked at.
 const MAX_LISTED: usize = 50_000;
 
-/// What an agent made and no commit takes.
+/// Files that an agent made and no commit takes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LeftOut {
-    /// What the repository has git ignore.
+    /// Files that the repository has git ignore.
     pub(crate) ignored: Vec<PathBuf>,
     /// Caches, dependencies and build output that it does not.
     pub(crate) litter: Vec<PathBuf>,
@@ -92,7 +92,7 @@ impl Repository {
         Ok(litter)
     }
 
-    /// What the agent made that the repository has git ignore.
+    /// Files of the agent that the repository has git ignore.
     pub(super) async fn newly_ignored(&self) -> Result<Vec<PathBuf>, GitError> {
         let now = self.ignored_files().await?;
         let before = self.present.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +135,7 @@ impl Ignored {
         ignored
     }
 
-    /// What is here and was not before; of a folder with many new files its name.
+    /// Files that are here and were not before; of a folder with many new ones its name.
     fn since(self, before: &Ignored) -> Vec<PathBuf> {
         let mut new: Vec<PathBuf> = self.folders.difference(&before.folders).cloned().collect();
         let is_new = |file: &&PathBuf| {

@@ -35,11 +35,7 @@ impl Repository {
         if input.is_empty() {
             return Ok(Vec::new());
         }
-        let args = ["check-attr", "--cached", "-z", "--stdin", "filter"];
-        let mut check = self.here(Call::new(args));
-        check.index = Some(index);
-        check.input = Some(input);
-        let paths = paths_with_lfs(&self.git.call(check).await?);
+        let paths = self.lfs_paths(input, Some(index)).await?;
         if paths.is_empty() {
             return Ok(paths);
         }
@@ -57,6 +53,19 @@ impl Repository {
             }
         }
         Ok(content)
+    }
+
+    /// Paths among these, each of which ends with a NUL, that LFS stores by the attributes in an index.
+    pub(super) async fn lfs_paths(
+        &self,
+        paths: Vec<u8>,
+        index: Option<&Path>,
+    ) -> Result<Vec<PathBuf>, GitError> {
+        let args = ["check-attr", "--cached", "-z", "--stdin", "filter"];
+        let mut check = self.here(Call::new(args));
+        check.index = index;
+        check.input = Some(paths);
+        Ok(paths_with_lfs(&self.git.call(check).await?))
     }
 
     /// True for a pointer, and for an empty file, which needs none.

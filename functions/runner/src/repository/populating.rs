@@ -10,10 +10,10 @@ use super::{Repository, blocking};
 use crate::git::{Call, GitError};
 use crate::safe_files;
 
-/// Where the objects of a submodule are.
+/// Location of a submodule's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Objects {
-    /// In its own folder: whoever has it may do with them as it likes.
+    /// In the folder of the submodule, whose owner may change them.
     Copied,
     /// In the runner's repository.
     Shared,
@@ -27,15 +27,15 @@ impl Repository {
         dir: &Path,
         objects: Objects,
     ) -> Result<(), GitError> {
-        let known = self.submodules().fetched.clone();
-        if known.is_empty() {
+        let fetched = self.submodules().fetched.clone();
+        if fetched.is_empty() {
             return Ok(());
         }
         let mut levels = vec![(PathBuf::new(), self.dir.clone(), commit.to_owned())];
         while let Some((above, git_dir, commit)) = levels.pop() {
             for (link, hash) in self.links(&git_dir, &commit).await? {
                 let path = above.join(link);
-                let Some(submodule) = known.get(&path) else {
+                let Some(submodule) = fetched.get(&path) else {
                     continue;
                 };
                 if !self.has_in(&submodule.dir, &hash).await? {
@@ -45,9 +45,9 @@ impl Repository {
                 levels.push((path, submodule.dir.clone(), hash));
             }
         }
-        let names: String = known
+        let names: String = fetched
             .values()
-            .filter(|one| one.of_base)
+            .filter(|submodule| submodule.of_base)
             .map(Submodule::config)
             .collect();
         let config = dir.join(".git/config");

@@ -88,15 +88,15 @@ impl Repository {
         let Candidate {
             named, path, head, ..
         } = candidate;
-        let (origin, known) = {
+        let (origin, earlier) = {
             let all = self.submodules();
             (all.url.clone(), all.fetched.get(*path).cloned())
         };
         let url = named.url.as_ref().and_then(|url| resolved(&origin, url));
-        let fetched = match known.filter(|known| Some(&known.url) == url.as_ref()) {
-            Some(known) => {
-                let fetch = self.fetch_commit_of_submodule(&known, head, FETCH_LIMIT);
-                fetch.await.map(|()| known)
+        let fetched = match earlier.filter(|submodule| Some(&submodule.url) == url.as_ref()) {
+            Some(submodule) => {
+                let fetch = self.fetch_commit_of_submodule(&submodule, head, FETCH_LIMIT);
+                fetch.await.map(|()| submodule)
             }
             None => {
                 let level = Level::below(&origin);

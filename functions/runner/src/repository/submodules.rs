@@ -244,7 +244,7 @@ impl Repository {
             patience: limit,
         });
         self.git.call(fetch).await?;
-        // It keeps the commit, and is how the remote's other commits are told apart from it.
+        // The ref keeps the commit.
         let name = format!("refs/awo/{hash}");
         let mut point = Call::new(["update-ref", &name, hash]);
         point.git_dir = Some(&submodule.dir);

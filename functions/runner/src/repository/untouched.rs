@@ -16,7 +16,7 @@ use super::{Repository, blocking};
 use crate::git::{Call, GitError};
 use crate::safe_files;
 
-/// What a path holds.
+/// Content of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fingerprint {
     Missing,

@@ -217,7 +217,7 @@ struct Tally {
     restored: Vec<String>,
     /// True for a run that has waited for its children.
     resumes: bool,
-    /// What the agent made in the present iteration and no commit takes.
+    /// Files that the agent made in the present iteration and no commit takes.
     left_out: LeftOut,
     /// Submodules at commits of the agent's that their remotes do not have.
     unpublished: Vec<MissingSubmodule>,

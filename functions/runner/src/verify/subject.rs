@@ -126,6 +126,7 @@ async fn make_clone(
     dir: &Path,
     index: &Path,
 ) -> Result<(), NotPrepared> {
+    repository.fill_lfs(dir, index).await?;
     repository.equip(dir, head).await?;
     let populated = repository.populate(head.commit, dir, Objects::Shared);
     populated.await?;
@@ -140,7 +141,7 @@ async fn make_clone(
 fn content_of_lfs(paths: &[PathBuf]) -> Check {
     let message = format!(
         "the repository stores these files with Git LFS (filter=lfs), and the commit has their \
-         content in place of pointers: {}. The run cannot store LFS content: undo the changes of \
+         content in place of pointers: {}. Without git-lfs the run cannot store it: undo the changes of \
          these files, or have .gitattributes not name them",
         list_some(paths)
     );

@@ -10,7 +10,7 @@ use crate::scene::{EndedRunner, Scene, commit_files, git};
 
 const PASSES: &str = "test:\n\t@echo '3 passed in 0.10s'\n";
 
-/// What the last verification names as left out: ignored files, and litter.
+/// Ignored files and litter, as the last verification names them.
 fn left_out(ended: &EndedRunner) -> (Vec<String>, Vec<String>) {
     let last = ended.events.iter().rev().find_map(|event| match event {
         E::VerificationFinished {
@@ -143,6 +143,51 @@ fn a_repository_that_has_such_files_gets_more_of_them() {
     assert_eq!(delivered(&scene, &ended), "more/node_modules/b.js\n");
 }
 
+fn has_git_lfs() -> bool {
+    Command::new("git-lfs").arg("version").output().is_ok()
+}
+
+#[test]
+fn with_git_lfs_content_is_there_and_new_content_is_stored_before_the_push() {
+    if !has_git_lfs() {
+        println!("skipped: git-lfs is not installed");
+        return;
+    }
+    let plan = "tests: [{name: t, run: 'grep -q new big.bin && grep -q old same.bin && \
+                test -z \"$(git status --porcelain)\"'}]\n";
+    let agent = "grep -q old big.bin && test -z \"$(git status --porcelain)\" && echo new > big.bin && \
+                 printf '[lfs]\\n\\turl = https://localhost:1/x\\n' > .lfsconfig";
+    let scene = Scene::new(&[("verify.yaml", plan)], agent).once();
+    let origin = scene.origin();
+    git(&origin, &["lfs", "install", "--local"]);
+    let attributes = "*.bin filter=lfs diff=lfs merge=lfs -text\n";
+    let files = [
+        (".gitattributes", attributes),
+        ("big.bin", "old\n"),
+        ("same.bin", "old\n"),
+    ];
+    commit_files(&origin, &files);
+    let ended = scene.run();
+    assert_eq!(delivered(&scene, &ended), ".lfsconfig\nbig.bin\n");
+    let (commit, _) = ended.succeeded();
+    let blob = git(
+        &origin,
+        &["cat-file", "blob", &format!("{}:big.bin", commit.unwrap())],
+    );
+    let hash = blob
+        .split("sha256:")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .next()
+        .unwrap();
+    let stored = format!(".git/lfs/objects/{}/{}/{hash}", &hash[..2], &hash[2..4]);
+    assert_eq!(
+        std::fs::read_to_string(origin.join(stored)).unwrap(),
+        "new\n"
+    );
+}
+
 #[test]
 fn content_of_a_file_that_lfs_stores_fails_the_check_and_is_not_delivered() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:\
@@ -153,6 +198,10 @@ fn content_of_a_file_that_lfs_stores_fails_the_check_and_is_not_delivered() {
         (".gitattributes", attributes),
         ("big.bin", pointer),
     ];
+    if has_git_lfs() {
+        println!("skipped: git-lfs is installed");
+        return;
+    }
     let ended = Scene::new(&files, "echo content > big.bin").once().run();
     ended.failed(Code::MaxIterationsReached);
     let check = ended.check("lfs");
@@ -179,9 +228,9 @@ fn a_diff_with_binary_and_latin_files_is_taken_by_git_apply() {
     apply.current_dir(scene.origin()).args(["apply", "--index"]);
     assert!(apply.arg(&patch).status().unwrap().success());
     let tree = git(&scene.origin(), &["write-tree"]);
-    let wanted = git(
+    let committed_tree = git(
         &scene.origin(),
         &["rev-parse", &format!("{}^{{tree}}", commit.unwrap())],
     );
-    assert_eq!(tree, wanted);
+    assert_eq!(tree, committed_tree);
 }
