@@ -92,6 +92,7 @@ mod templates;
 mod threat_model;
 mod transactions;
 mod usage;
+mod verdicts;
 mod verification;
 mod verified;
 mod verify_orders;

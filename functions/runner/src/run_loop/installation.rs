@@ -31,6 +31,7 @@ impl Work<'_> {
             return Ok(true);
         }
         let mut is_installed = true;
+        let before = self.repository.differing_now().await.map_err(not_set_up)?;
         let layout = self.layout;
         let (workspace, home, tmp) = (layout.workspace(), layout.home(), layout.tmp());
         let mut variables: Variables = vec![(CI.0.to_owned(), CI.1.into())];
@@ -78,6 +79,8 @@ impl Work<'_> {
                 }
             }
         }
+        let noted = self.repository.note_setup(&before).await;
+        noted.map_err(not_set_up)?;
         let ignored = self.repository.ignore_untracked().await;
         ignored.map_err(not_set_up)?;
         Ok(is_installed)

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use awo_domain::agent::Feedback;
-use awo_domain::control::{GateComparison, Outcome, RunSpec, RunnerEvent};
+use awo_domain::control::{GateComparison, Outcome, RunSpec};
 use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::usage::{PricedUsage, sum_by_model};
 use awo_domain::verification::{Evidence, PluginResult};
@@ -49,7 +49,7 @@ use beginning::{begin, caches, meter, start_proxy, surroundings};
 use integration::Integration;
 use outages::Patience;
 use protection::left_out_feedback;
-use submodules::{missing_submodules, submodules_feedback};
+use submodules::submodules_feedback;
 
 /// How the loop came to its end.
 pub(crate) enum LoopEnd {
@@ -301,17 +301,6 @@ impl Work<'_> {
                 return Err(self.out_of_time());
             }
         }
-    }
-
-    async fn report_workspace(&self) {
-        let ready = RunnerEvent::WorkspaceReady {
-            commit: self.base.commit.clone(),
-            branch: self.base.branch.clone(),
-            work_dir: self.layout.workspace().to_string_lossy().into_owned(),
-            depth: self.base.depth,
-            submodules: missing_submodules(self.base),
-        };
-        self.reporter.event(ready).await;
     }
 
     async fn iteration(&mut self, tally: &mut Tally) -> Result<Verdict, Abort> {

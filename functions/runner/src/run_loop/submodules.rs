@@ -1,9 +1,10 @@
 //! Submodules in reports of a run: those that are missing, and those that cannot be delivered.
 
 use awo_domain::agent::Feedback;
-use awo_domain::control::{MAX_NAMED_FILES, NotFetched};
+use awo_domain::control::{MAX_NAMED_FILES, NotFetched, RunnerEvent};
 use awo_domain::verification::{Check, Status};
 
+use super::Work;
 use super::protection::path_names;
 use crate::output::printable;
 use crate::repository::{Base, MissingSubmodule};
@@ -54,4 +55,18 @@ fn described(missing: &[MissingSubmodule]) -> Option<String> {
     });
     let named: Vec<String> = named.take(MAX_NAMED_FILES).collect();
     (!named.is_empty()).then(|| named.join(", "))
+}
+
+impl Work<'_> {
+    /// Reports the workspace, and the submodules that are not in it.
+    pub(super) async fn report_workspace(&self) {
+        let ready = RunnerEvent::WorkspaceReady {
+            commit: self.base.commit.clone(),
+            branch: self.base.branch.clone(),
+            work_dir: self.layout.workspace().to_string_lossy().into_owned(),
+            depth: self.base.depth,
+            submodules: missing_submodules(self.base),
+        };
+        self.reporter.event(ready).await;
+    }
 }

@@ -23,6 +23,7 @@ mod files;
 mod findings;
 mod guard;
 mod inspected;
+mod judgement;
 mod machine;
 mod messages;
 mod missing;
@@ -39,9 +40,7 @@ use std::time::Duration;
 
 use awo_domain::plugin::{BuiltIn, Plugin, PluginId};
 use awo_domain::profile::ExecutionLimits;
-use awo_domain::verification::{
-    Check, CombinedResult, Evidence, Level, PluginResult, TestCounts, VerificationOutcome,
-};
+use awo_domain::verification::{Check, Evidence, Level, PluginResult, TestCounts};
 use awo_supervisor::Limits;
 use tokio::time::Instant;
 
@@ -65,6 +64,7 @@ pub(crate) use coverage::coverage;
 pub(crate) use files::list as every_file;
 pub(crate) use findings::{Findings, Moment};
 pub(crate) use guard::{Guard, NotPrepared};
+pub(crate) use judgement::Judgement;
 pub(crate) use machine::Network;
 pub(crate) use messages::{check, error};
 pub(crate) use missing::MissingTool;
@@ -162,40 +162,6 @@ pub(crate) struct Verification<'a> {
     tests: TestCounts,
     /// The first program of the plan that is not there.
     missing: Option<MissingTool>,
-}
-
-/// The outcome of a verification.
-#[derive(Debug)]
-pub(crate) struct Judgement {
-    pub(crate) result: CombinedResult,
-    /// Evidence that tests ran and passed.
-    pub(crate) evidence: Evidence,
-    /// Counted tests of all commands.
-    pub(crate) tests: TestCounts,
-    /// A program of the plan that is not there.
-    pub(crate) missing: Option<MissingTool>,
-}
-
-impl From<CombinedResult> for Judgement {
-    fn from(result: CombinedResult) -> Judgement {
-        Judgement {
-            result,
-            evidence: Evidence::None,
-            tests: TestCounts::default(),
-            missing: None,
-        }
-    }
-}
-
-impl Judgement {
-    /// Status, evidence and tests.
-    pub(crate) fn outcome(&self) -> VerificationOutcome {
-        VerificationOutcome {
-            status: self.result.overall_status,
-            evidence: self.evidence,
-            tests: self.tests,
-        }
-    }
 }
 
 impl<'a> Verification<'a> {

@@ -8,7 +8,7 @@ use awo_domain::WorkOrderId;
 use awo_domain::control::RunnerEvent as E;
 use awo_domain::profile::{Baseline, Required};
 use awo_domain::run::RunErrorCode as Code;
-use awo_domain::verification::{Evidence, Status, TestSource};
+use awo_domain::verification::Status;
 
 use crate::scene::{EndedRunner, Scene, git};
 
@@ -17,7 +17,7 @@ fn once(files: &[(&str, &str)], agent: &str) -> Scene {
 }
 
 /// Whether the last verification verified anything, and the tests that were changed.
-fn verified(ended: &EndedRunner) -> (bool, Vec<String>) {
+pub fn verified(ended: &EndedRunner) -> (bool, Vec<String>) {
     let last = ended.events.iter().rev().find_map(|event| match event {
         E::VerificationFinished {
             verified,
@@ -354,91 +354,4 @@ fn a_child_asks_for_children_only_where_the_profile_allows_the_depth() {
     scene.spec.depth = 1;
     scene.spec.profile.execution_limits.max_child_depth = 2;
     assert_eq!(scene.run().children.len(), 1);
-}
-
-/// Evidence and counted tests of the last verification.
-fn evidence(ended: &EndedRunner) -> (Evidence, [u64; 3]) {
-    let last = ended.events.iter().rev().find_map(|event| match event {
-        E::VerificationFinished {
-            evidence, tests, ..
-        } => Some((*evidence, [tests.passed, tests.failed, tests.skipped])),
-        _ => None,
-    });
-    last.unwrap()
-}
-
-#[test]
-fn a_run_shows_counted_tests_or_that_exit_codes_are_its_evidence() {
-    let jest = "> jest\\n\\nTests:       3 passed, 3 total\\n\\n> jest --passWithNoTests\\n\\nNo tests found, exiting with code 0\\n";
-    for (tests, expected, is_verified) in [
-        (
-            format!("[{{name: unit, run: \"printf '{jest}'\"}}]"),
-            (Evidence::Counted, [3, 0, 0]),
-            true,
-        ),
-        (
-            "[{name: unit, run: 'true'}]".to_owned(),
-            (Evidence::ExitCode, [0; 3]),
-            true,
-        ),
-        (
-            "[{name: unit, run: \"echo 'No tests were found!!!'\"}]".to_owned(),
-            (Evidence::None, [0; 3]),
-            false,
-        ),
-    ] {
-        let plan = format!("tests: {tests}\n");
-        let ended = once(&[("verify.yaml", plan.as_str())], "date > x").run();
-        ended.succeeded();
-        assert_eq!(evidence(&ended), expected, "{tests}");
-        assert_eq!(verified(&ended).0, is_verified, "{tests}");
-    }
-    let lint = "contracts: {commands: [{name: lint, run: 'true'}]}\nsetup: [{run: 'true'}]\n";
-    let ended = once(&[("verify.yaml", lint)], "date > x").run();
-    assert_eq!(evidence(&ended).0, Evidence::None, "a linter is no test");
-}
-
-#[test]
-fn a_detected_command_without_a_count_is_a_warning_and_no_evidence() {
-    let ended = once(&[("Makefile", "test:\n\t@true\n")], "date > x").run();
-    ended.succeeded();
-    let check = ended.check("make test");
-    assert_eq!(check.status, Status::Warning, "{}", check.message);
-    let source = check.tests.map(|tests| tests.source);
-    assert_eq!(source, Some(TestSource::ExitCode));
-    assert_eq!(evidence(&ended), (Evidence::None, [0; 3]));
-    let counted = "test:\n\t@echo '3 passed, 1 skipped in 0.05s'\n";
-    let ended = once(&[("Makefile", counted)], "date > x").run();
-    assert_eq!(evidence(&ended), (Evidence::Counted, [3, 0, 1]));
-    assert!(verified(&ended).0);
-}
-
-#[test]
-fn a_profile_may_want_counted_tests() {
-    let counted = "tests: [{name: unit, run: \"echo '3 passed in 0.05s'\"}]\n";
-    for (plan, fails) in [
-        ("tests: [{name: unit, run: 'true'}]\n", true),
-        (counted, false),
-    ] {
-        let mut scene = once(&[("verify.yaml", plan)], "date > x");
-        scene.spec.profile.verification.required = Required::Counted;
-        let ended = scene.run();
-        if fails {
-            let why = ended.failed(Code::NotVerified);
-            assert!(why.contains("counted"), "{why}");
-        } else {
-            ended.succeeded();
-        }
-    }
-}
-
-#[test]
-fn reports_of_a_pattern_are_added_and_read_in_their_encoding() {
-    let plan = "tests:\n  - name: many\n    run: \"mkdir -p out; printf '<testsuite><testcase name=\\\"good\\\"/></testsuite>' > out/TEST-a.xml; printf '<?xml version=\\\"1.0\\\" encoding=\\\"ISO-8859-1\\\"?><testsuite><testcase classname=\\\"c\\\" name=\\\"gr\\\\366\\\\337e\\\"><failure>x</failure></testcase></testsuite>' > out/TEST-b.xml; exit 1\"\n    report: {format: junit, path: 'out/TEST-*.xml'}\n";
-    let ended = once(&[("verify.yaml", plan)], "date > x").run();
-    ended.failed(Code::MaxIterationsReached);
-    assert_eq!(ended.check("many: c.größe").status, Status::Failed);
-    let tests = ended.check("many").tests.unwrap();
-    assert_eq!((tests.passed, tests.failed), (1, 1));
-    assert_eq!(tests.source, TestSource::Report);
 }

@@ -17,6 +17,7 @@ mod control_double;
 mod delivery;
 mod diffs;
 mod documented;
+mod evidence;
 mod gates;
 mod git_over_https;
 mod green;
