@@ -12,7 +12,7 @@ use awo_domain::profile::partial::{
     PartialExecutionLimits, PartialGitOps, PartialLoopStrategy, PartialVerification, RETRIES,
     TOKENS, VERIFICATION_MS, WINDOW, check_branch_prefix, check_line, check_params,
 };
-use awo_domain::profile::{Baseline, GitMode, ProfileName, Required, StrategyType};
+use awo_domain::profile::{Baseline, EvidenceRequirement, GitMode, ProfileName, StrategyType};
 use awo_domain::source::Branch;
 use awo_domain::verification::Level;
 use awo_http::body::{Object, Value};
@@ -106,7 +106,7 @@ fn verification(value: Value) -> Option<PartialVerification> {
     })
 }
 
-fn required(value: serde_json::Value) -> Result<Required, String> {
+fn required(value: serde_json::Value) -> Result<EvidenceRequirement, String> {
     serde_json::from_value(value).map_err(|_| "must be true, false or \"counted\"".to_owned())
 }
 

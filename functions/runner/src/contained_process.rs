@@ -266,6 +266,7 @@ impl ContainedProcesses {
             sandbox: self.sandbox.as_ref().map(|machine| sandbox(machine, job)),
             loopback_only: self.loopback_only,
             is_alone: self.is_alone,
+            is_trusted: false,
             argv: job.argv.to_vec(),
         };
         let child = Command::new(&self.program)

@@ -60,7 +60,7 @@ impl From<std::io::Error> for GitError {
 
 /// A folder that a call fills, and the limits of that beyond which another way is taken.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Watched<'a> {
+pub(crate) struct SizeLimit<'a> {
     pub(crate) dir: &'a Path,
     pub(crate) most_bytes: u64,
     /// From when on any content of the folder is too late.
@@ -82,7 +82,7 @@ pub(crate) struct Call<'a> {
     /// Of what it writes only so many bytes matter; the rest is counted.
     pub(crate) head: Option<u64>,
     pub(crate) limit: Option<Duration>,
-    pub(crate) watched: Option<Watched<'a>>,
+    pub(crate) watched: Option<SizeLimit<'a>>,
     /// Settings beyond those of every call.
     pub(crate) settings: &'a [(String, String)],
 }
@@ -304,7 +304,7 @@ pub(crate) fn without(secrets: &[String], text: String) -> String {
 }
 
 /// Returns once a folder has outgrown its limits; never, where none is watched.
-async fn outgrown(watched: Option<Watched<'_>>) -> u64 {
+async fn outgrown(watched: Option<SizeLimit<'_>>) -> u64 {
     let Some(watched) = watched else {
         return std::future::pending().await;
     };

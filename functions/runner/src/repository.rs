@@ -112,7 +112,7 @@ pub(crate) struct Repository {
     /// The submodules of the base, and those that the agent added.
     submodules: Mutex<submodules::Submodules>,
     /// Ignored files of the workspace that are not the agent's.
-    present: Mutex<left_out::Ignored>,
+    present: Mutex<left_out::IgnoredFiles>,
     /// Tracked files that differ from the commit, and that the agent has not touched.
     untouched: Mutex<untouched::Differing>,
 }

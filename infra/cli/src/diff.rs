@@ -60,11 +60,14 @@ pub async fn run(
         output.bytes(&diff.exact()?)?;
     }
     match diff.fault() {
-        Some(fault) if output.terminal => {
+        Some(fault) => {
             output.remark(&clean_line(&fault));
-            Ok(())
+            if output.terminal {
+                Ok(())
+            } else {
+                Err(Failure::NotDone)
+            }
         }
-        Some(fault) => Err(Failure::Broken(clean_line(&fault))),
         None => Ok(()),
     }
 }

@@ -336,10 +336,10 @@ pub enum RunnerEvent {
         #[serde(default)]
         verified: bool,
         /// Evidence that tests ran and passed.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Evidence::is_none")]
         evidence: Evidence,
         /// Counted tests of all commands.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "TestCounts::is_zero")]
         tests: TestCounts,
         /// Test files of the base that the run changed or removed, the first
         /// 50 of them.

@@ -89,7 +89,7 @@ pub struct Verification {
     /// have run and passed.
     #[serde(default)]
     #[schema(value_type = RequiredValue)]
-    pub required: Required,
+    pub required: EvidenceRequirement,
     /// Whether test files of the base are protected: what the agent changes or removes of them is
     /// put back.
     #[serde(default)]
@@ -105,7 +105,7 @@ pub struct Verification {
 /// Evidence of tests without which a run fails; `false`, `true` or `counted`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RequiredValue", into = "RequiredValue")]
-pub enum Required {
+pub enum EvidenceRequirement {
     /// None.
     #[default]
     No,
@@ -115,19 +115,19 @@ pub enum Required {
     Counted,
 }
 
-impl Required {
+impl EvidenceRequirement {
     /// True if a run with this evidence may deliver its result.
     #[must_use]
     pub fn is_met_by(self, evidence: Evidence) -> bool {
         match self {
-            Required::No => true,
-            Required::Any => evidence > Evidence::None,
-            Required::Counted => evidence == Evidence::Counted,
+            EvidenceRequirement::No => true,
+            EvidenceRequirement::Any => evidence > Evidence::None,
+            EvidenceRequirement::Counted => evidence == Evidence::Counted,
         }
     }
 }
 
-/// The form of [`Required`] in JSON.
+/// Evidence of tests without which a run fails: none, any, or counted tests.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 #[schema(as = VerificationRequired)]
@@ -147,22 +147,22 @@ pub enum RequiredEvidence {
     Counted,
 }
 
-impl From<RequiredValue> for Required {
-    fn from(value: RequiredValue) -> Required {
+impl From<RequiredValue> for EvidenceRequirement {
+    fn from(value: RequiredValue) -> EvidenceRequirement {
         match value {
-            RequiredValue::Flag(false) => Required::No,
-            RequiredValue::Flag(true) => Required::Any,
-            RequiredValue::Word(RequiredEvidence::Counted) => Required::Counted,
+            RequiredValue::Flag(false) => EvidenceRequirement::No,
+            RequiredValue::Flag(true) => EvidenceRequirement::Any,
+            RequiredValue::Word(RequiredEvidence::Counted) => EvidenceRequirement::Counted,
         }
     }
 }
 
-impl From<Required> for RequiredValue {
-    fn from(required: Required) -> RequiredValue {
+impl From<EvidenceRequirement> for RequiredValue {
+    fn from(required: EvidenceRequirement) -> RequiredValue {
         match required {
-            Required::No => RequiredValue::Flag(false),
-            Required::Any => RequiredValue::Flag(true),
-            Required::Counted => RequiredValue::Word(RequiredEvidence::Counted),
+            EvidenceRequirement::No => RequiredValue::Flag(false),
+            EvidenceRequirement::Any => RequiredValue::Flag(true),
+            EvidenceRequirement::Counted => RequiredValue::Word(RequiredEvidence::Counted),
         }
     }
 }

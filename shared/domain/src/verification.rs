@@ -89,6 +89,12 @@ pub struct TestCounts {
 }
 
 impl TestCounts {
+    /// True if no test was counted.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        *self == TestCounts::default()
+    }
+
     /// Adds others.
     pub fn add(&mut self, other: TestCounts) {
         self.passed = self.passed.saturating_add(other.passed);
@@ -169,6 +175,14 @@ pub enum Evidence {
     ExitCode,
     /// At least one counted test passed.
     Counted,
+}
+
+impl Evidence {
+    /// True if there is none.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Evidence::None
+    }
 }
 
 /// The outcome of a run's last verification.

@@ -9,7 +9,7 @@ use crate::{Limits, Sandbox};
 /// The command line.
 pub const USAGE: &str = "usage: supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N] \
 [--max-memory-mb N] [--max-disk-mb N] [--max-processes N] [--place FOLDER…] \
-[--read PATH…] [--write PATH…] [--hide FOLDER…] [--loopback-only] [--alone] -- command [argument…]
+[--read PATH…] [--write PATH…] [--hide FOLDER…] [--loopback-only] [--alone] [--trusted] -- command [argument…]
 
 Runs the command in its own session and kills everything that is left of it when it is over.
 A tree that takes more than a limit is killed; each --place is a folder whose contents count.
@@ -18,6 +18,8 @@ a folder that is hidden is not granted with those above it.
 With --loopback-only the command reaches no other network, or is not started.
 With --alone no other run is on this host: the command may trace processes and use System V objects,
 which are removed at its end.
+With --trusted the command is no client's code and has no seccomp filter, so that it can put one on what it
+starts.
 Standard input takes lines; its end means `kill`:
   int [ms]   SIGINT to the command's process group, kill after so many milliseconds
   term [ms]  SIGTERM to the whole tree, kill what is left of it after so many milliseconds
@@ -51,6 +53,8 @@ pub struct Order {
     pub loopback_only: bool,
     /// True if this host has no process of another run, as a task of the cloud.
     pub is_alone: bool,
+    /// True if the command is no client's code, and puts filters on what it starts itself.
+    pub is_trusted: bool,
     /// The command; never empty.
     pub argv: Vec<OsString>,
 }
@@ -69,6 +73,7 @@ impl Order {
         let mut sandbox = Sandbox::default();
         let mut loopback_only = false;
         let mut is_alone = false;
+        let mut is_trusted = false;
         loop {
             let flag = args
                 .next()
@@ -88,6 +93,7 @@ impl Order {
                 Some("--hide") => sandbox.hidden.push(args.next().ok_or(NO_PATH)?.into()),
                 Some("--loopback-only") => loopback_only = true,
                 Some("--alone") => is_alone = true,
+                Some("--trusted") => is_trusted = true,
                 _ => return Err(format!("unknown argument {}", flag.to_string_lossy())),
             }
         }
@@ -114,6 +120,7 @@ impl Order {
             sandbox: (sandbox != Sandbox::default()).then_some(sandbox),
             loopback_only,
             is_alone,
+            is_trusted,
             argv,
         })
     }
@@ -154,6 +161,9 @@ impl Order {
         }
         if self.loopback_only {
             args.push("--loopback-only".into());
+        }
+        if self.is_trusted {
+            args.push("--trusted".into());
         }
         if self.is_alone {
             args.push("--alone".into());
@@ -200,6 +210,7 @@ mod tests {
             }),
             loopback_only: true,
             is_alone: true,
+            is_trusted: true,
             argv: vec!["sh".into(), "-c".into(), "--".into()],
         };
         assert_eq!(Order::parse(order.to_args().into_iter()), Ok(order));

@@ -158,10 +158,13 @@ fn start(order: &Order) -> io::Result<(Pid, Option<CallRequests>)> {
         });
     }
     // The handle is dropped: waiting is done for all children at once.
-    let spawn = move || {
+    let mut spawn = move || {
         let child = limits::first_to_go(|| command.spawn())?;
         Ok(Pid::from_raw(child.id().cast_signed()))
     };
+    if order.is_trusted {
+        return Ok((spawn()?, None));
+    }
     start_filtered(filter, spawn)
 }
 

@@ -27,6 +27,8 @@ async fn driven(service: &TestService) -> (Value, DrivenRun) {
     let made = service.client.post("/v1/work-orders", &body).await;
     assert_eq!(made.status, 201, "{}", made.text);
     let run = DrivenRun::of(service, &made.body).await;
+    let started = json!({ "events": [], "executed": true });
+    assert_eq!(run.control("report", &started).await.status, 200);
     service.service.cloud.clock.advance(60_000);
     (made.body, run)
 }

@@ -18,7 +18,7 @@ use crate::http_api::quiet_service;
 const TOKEN: &str = "github_pat_canary5ecret";
 
 fn repository() -> Repository {
-    let makefile = "test:\n\t@grep -q right answer.txt\n";
+    let makefile = "test:\n\t@grep -q right answer.txt && echo '1 passed in 0.1s'\n";
     Repository::with(&[("Makefile", makefile), ("answer.txt", "wrong\n")])
 }
 

@@ -149,7 +149,7 @@ async fn a_diff_of_nothing_but_what_json_escapes_is_cut_to_what_an_answer_holds(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_diff_of_a_real_run_leads_from_its_base_to_its_result() {
     let service = TestService::start(1_000_000, &[]).await;
-    let makefile = "test:\n\t@grep -q right answer.txt\n";
+    let makefile = "test:\n\t@grep -q right answer.txt && echo '1 passed in 0.1s'\n";
     let files = [("Makefile", makefile), ("answer.txt", "wrong\n")];
     let repository = Repository::with(&files);
     let agent = "if grep -q wrong answer.txt; then echo nearly > answer.txt; \

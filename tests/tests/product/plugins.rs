@@ -243,7 +243,7 @@ async fn a_custom_plugin_fails_an_iteration_and_its_feedback_reaches_the_agent()
     register(&service.client, &off).await;
     let early = json!({ "id": "custom:early", "level": "L1", "command": ["true"] });
     register(&service.client, &early).await;
-    let repository = Repository::with(&[("Makefile", "test:\n\t@true\n")]);
+    let repository = Repository::with(&[("Makefile", "test:\n\t@echo '1 passed in 0.1s'\n")]);
     let agent = "if grep -q 'sign it off' $AWO_PROMPT; then echo x > signed; else echo x > a; fi";
     let (run, verified) = run_of(&service, &order(&repository, agent, 3)).await;
     assert_eq!(

@@ -7,7 +7,7 @@ use awo_domain::source::GitSource;
 use tokio::time::Instant;
 
 use super::{Base, Repository, blocking};
-use crate::git::{Call, GitError, Watched, size_of_tree};
+use crate::git::{Call, GitError, SizeLimit, size_of_tree};
 use crate::layout;
 
 /// Largest history that is fetched whole.
@@ -116,7 +116,7 @@ impl Repository {
         let mut whole = Call::new(self.clone_args(source, None));
         whole.remote = true;
         whole.limit = Some(limit);
-        whole.watched = Some(Watched {
+        whole.watched = Some(SizeLimit {
             dir: &objects,
             most_bytes: self.most_history,
             patience: limit / 2,

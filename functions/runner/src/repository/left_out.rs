@@ -29,9 +29,9 @@ pub(crate) struct LeftOut {
     pub(crate) litter: Vec<PathBuf>,
 }
 
-/// Ignored files: the files, and folders that have too many.
+/// IgnoredFiles files: the files, and folders that have too many.
 #[derive(Debug, Default)]
-pub(super) struct Ignored {
+pub(super) struct IgnoredFiles {
     files: BTreeSet<PathBuf>,
     folders: BTreeSet<PathBuf>,
 }
@@ -100,19 +100,19 @@ impl Repository {
     }
 
     /// Files that the repository's own `.gitignore` files match, without litter.
-    async fn ignored_files(&self) -> Result<Ignored, GitError> {
+    async fn ignored_files(&self) -> Result<IgnoredFiles, GitError> {
         let args = ["ls-files", "--others", "--ignored", "--directory", "-z"];
         let own = "--exclude-per-directory=.gitignore";
         let list = self.in_workspace(Call::new(args.into_iter().chain([own])));
         let listed = self.git.call(list).await?;
         let workspace = self.workspace.clone();
-        blocking(move || Ok(Ignored::of(&workspace, &listed))).await
+        blocking(move || Ok(IgnoredFiles::of(&workspace, &listed))).await
     }
 }
 
-impl Ignored {
-    fn of(workspace: &Path, listed: &[u8]) -> Ignored {
-        let mut ignored = Ignored::default();
+impl IgnoredFiles {
+    fn of(workspace: &Path, listed: &[u8]) -> IgnoredFiles {
+        let mut ignored = IgnoredFiles::default();
         let mut left = MAX_LISTED;
         for path in listed.split(|byte| *byte == 0) {
             let is_folder = path.last() == Some(&b'/');
@@ -136,7 +136,7 @@ impl Ignored {
     }
 
     /// Files that are here and were not before; of a folder with many new ones its name.
-    fn since(self, before: &Ignored) -> Vec<PathBuf> {
+    fn since(self, before: &IgnoredFiles) -> Vec<PathBuf> {
         let mut new: Vec<PathBuf> = self.folders.difference(&before.folders).cloned().collect();
         let is_new = |file: &&PathBuf| {
             let above = || file.ancestors().skip(1);
@@ -202,14 +202,14 @@ mod tests {
         fs::create_dir_all(dir.path().join("lib/a/node_modules")).unwrap();
         fs::create_dir_all(dir.path().join("out")).unwrap();
         fs::write(dir.path().join("lib/old.txt"), "").unwrap();
-        let before = Ignored::of(dir.path(), b"lib/\0node_modules/\0.env\0");
+        let before = IgnoredFiles::of(dir.path(), b"lib/\0node_modules/\0.env\0");
         for file in ["lib/a/new.txt", "lib/a/node_modules/x.js"] {
             fs::write(dir.path().join(file), "").unwrap();
         }
         for number in 0..30 {
             fs::write(dir.path().join(format!("out/{number}")), "").unwrap();
         }
-        let now = Ignored::of(dir.path(), b"lib/\0out/\0.env\0x.log\0");
+        let now = IgnoredFiles::of(dir.path(), b"lib/\0out/\0.env\0x.log\0");
         let new = now.since(&before);
         let named = ["lib/a/new.txt", "out", "x.log"].map(PathBuf::from);
         assert_eq!(new, named);

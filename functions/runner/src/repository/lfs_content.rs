@@ -11,7 +11,7 @@ use url::Url;
 
 use super::Repository;
 use super::submodule_urls::resolved;
-use crate::git::{Answer, Call, GitError, Watched};
+use crate::git::{Answer, Call, GitError, SizeLimit};
 
 /// Git's program for it.
 const PROGRAM: &str = "git-lfs";
@@ -73,7 +73,7 @@ impl Repository {
         let mut fetch = self.with_lfs(Call::new(["lfs", "fetch", "origin", "HEAD"]));
         fetch.remote = true;
         fetch.limit = Some(limit);
-        fetch.watched = Some(Watched {
+        fetch.watched = Some(SizeLimit {
             dir: &contents,
             most_bytes: self.most_history,
             patience: limit,

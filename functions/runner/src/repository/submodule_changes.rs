@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::Repository;
 use super::branches::is_hash;
 use super::submodule_urls::resolved;
-use super::submodules::{Level, MissingSubmodule, Named};
+use super::submodules::{Level, MissingSubmodule, SubmoduleEntry};
 use crate::git::{Call, GitError};
 use crate::git_guard::PutAside;
 use crate::safe_files;
@@ -29,7 +29,7 @@ const MAX_ENTRIES: usize = 200;
 
 /// A submodule as an agent left it.
 struct Candidate<'a> {
-    named: &'a Named,
+    named: &'a SubmoduleEntry,
     path: &'a Path,
     head: String,
     /// Name of a folder for it, if it is a new one.

@@ -20,7 +20,7 @@ use super::Repository;
 use super::branches::is_hash;
 use super::cloning::{DEPTH, depth_option};
 use super::submodule_urls::resolved;
-use crate::git::{Call, GitError, Watched};
+use crate::git::{Call, GitError, SizeLimit};
 
 /// Most submodules of a run, those of submodules included.
 const MAX_SUBMODULES: usize = 50;
@@ -69,7 +69,7 @@ pub(super) struct Level {
 
 /// A submodule as `.gitmodules` names it.
 #[derive(Default)]
-pub(super) struct Named {
+pub(super) struct SubmoduleEntry {
     name: String,
     pub(super) path: Option<PathBuf>,
     pub(super) url: Option<String>,
@@ -176,7 +176,7 @@ impl Repository {
     pub(super) async fn fetch_submodule(
         &self,
         level: &Level,
-        named: Option<&Named>,
+        named: Option<&SubmoduleEntry>,
         hash: &str,
         folder: &str,
         limit: Duration,
@@ -238,7 +238,7 @@ impl Repository {
         fetch.remote = true;
         fetch.anonymous = !submodule.of_base;
         fetch.limit = Some(limit);
-        fetch.watched = Some(Watched {
+        fetch.watched = Some(SizeLimit {
             dir: &objects,
             most_bytes: self.most_history,
             patience: limit,
@@ -272,7 +272,7 @@ impl Repository {
         &self,
         dir: &Path,
         blob: &str,
-    ) -> Result<Vec<Named>, GitError> {
+    ) -> Result<Vec<SubmoduleEntry>, GitError> {
         let mut list = Call::new(["config", "--blob", blob, "--null", "--list"]);
         list.git_dir = Some(dir);
         // It fails where there is no such file, or none that git can read.
@@ -290,8 +290,8 @@ fn read_link(line: &[u8]) -> Option<(PathBuf, String)> {
 }
 
 /// `submodule.<name>.<key> LF <value> NUL`, again and again.
-fn read_named(listed: &[u8]) -> Vec<Named> {
-    let mut all: Vec<Named> = Vec::new();
+fn read_named(listed: &[u8]) -> Vec<SubmoduleEntry> {
+    let mut all: Vec<SubmoduleEntry> = Vec::new();
     for entry in listed.split(|byte| *byte == 0) {
         let entry = String::from_utf8_lossy(entry);
         let parts = entry.split_once('\n').and_then(|(key, value)| {
@@ -303,9 +303,9 @@ fn read_named(listed: &[u8]) -> Vec<Named> {
         };
         let number = all.iter().position(|named| named.name == name);
         let number = number.unwrap_or_else(|| {
-            all.push(Named {
+            all.push(SubmoduleEntry {
                 name: name.to_owned(),
-                ..Named::default()
+                ..SubmoduleEntry::default()
             });
             all.len() - 1
         });

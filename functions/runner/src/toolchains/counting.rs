@@ -136,7 +136,7 @@ fn runners() -> impl Iterator<Item = &'static Runner> {
 
 /// The tests of a command, by its output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct TestSummary {
     /// Absent if no known runner has closed.
     pub(crate) counts: Option<Counts>,
     /// Failing tests, the first of them.
@@ -145,7 +145,7 @@ pub(crate) struct Counted {
     none_codes: Vec<i32>,
 }
 
-impl Counted {
+impl TestSummary {
     /// True if the output reports that no test ran, with an exit code that fits.
     pub(crate) fn is_none_by(&self, code: i32) -> bool {
         let none_ran = self.counts.is_some_and(|counts| counts.none_ran());
@@ -182,7 +182,7 @@ impl Listener for Counter {
 
 impl Counter {
     /// The tests, once the output is complete.
-    pub(crate) fn counted(self) -> Counted {
+    pub(crate) fn counted(self) -> TestSummary {
         let mut state = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         for mut lines in std::mem::take(&mut state.lines) {
             lines.end(|line| state.line(line));
@@ -234,9 +234,9 @@ impl State {
         true
     }
 
-    fn counted(self) -> Counted {
+    fn counted(self) -> TestSummary {
         let table: Vec<&Runner> = runners().collect();
-        let mut counted = Counted::default();
+        let mut counted = TestSummary::default();
         let mut codes = Vec::new();
         for group in self.groups.into_values() {
             for (runner, sum) in of_group(&table, group) {

@@ -7,7 +7,7 @@ use super::commands::Ran;
 use super::findings::{self, Findings};
 use super::{check, took};
 use crate::contained_process::{End, FinishedCommand};
-use crate::toolchains::counting::{Counted, Counts};
+use crate::toolchains::counting::{Counts, TestSummary};
 
 /// The check that stands beside a command that ran no test.
 const NO_TESTS: &str = "no tests ran";
@@ -58,7 +58,7 @@ pub(super) fn by_report(
 /// the plan's author names it so.
 pub(super) fn by_output(
     mut own: Check,
-    counted: Counted,
+    counted: TestSummary,
     finished: &FinishedCommand,
     is_test: bool,
     is_named: bool,

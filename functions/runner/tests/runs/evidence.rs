@@ -1,7 +1,7 @@
 //! Evidence of a verdict: counted tests, exit codes, or none; and reports by patterns.
 
 use awo_domain::control::RunnerEvent as E;
-use awo_domain::profile::Required;
+use awo_domain::profile::EvidenceRequirement;
 use awo_domain::run::RunErrorCode as Code;
 use awo_domain::verification::{Evidence, Status, TestSource};
 
@@ -77,7 +77,7 @@ fn a_profile_may_want_counted_tests() {
         (counted, false),
     ] {
         let mut scene = once(&[("verify.yaml", plan)], "date > x");
-        scene.spec.profile.verification.required = Required::Counted;
+        scene.spec.profile.verification.required = EvidenceRequirement::Counted;
         let ended = scene.run();
         if fails {
             let why = ended.failed(Code::NotVerified);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use awo_domain::agent::AgentType;
 use awo_domain::control::{Gate, GateComparison, RunnerEvent as E};
-use awo_domain::profile::Required;
+use awo_domain::profile::EvidenceRequirement;
 use awo_domain::run::RunErrorCode as Code;
 use awo_domain::source::{Branch, CommitId};
 use awo_domain::verification::Status;
@@ -185,9 +185,9 @@ fn a_commit_with_nothing_to_verify_ends_as_the_profile_demands() {
     for required in [false, true] {
         let mut scene = scene(&[("a", "a\n")]);
         scene.spec.profile.verification.required = if required {
-            Required::Any
+            EvidenceRequirement::Any
         } else {
-            Required::No
+            EvidenceRequirement::No
         };
         commit(&scene.origin(), "next", &[("b", "b\n")]);
         let ended = scene.run();

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use awo_domain::WorkOrderId;
 use awo_domain::control::RunnerEvent as E;
-use awo_domain::profile::{Baseline, Required};
+use awo_domain::profile::{Baseline, EvidenceRequirement};
 use awo_domain::run::RunErrorCode as Code;
 use awo_domain::verification::Status;
 
@@ -93,7 +93,7 @@ fn tests_that_fail_are_named_where_the_output_is_tap() {
 fn a_profile_that_wants_verification_ends_a_run_without_any_before_its_delivery() {
     for files in [&[("verify.yaml", NO_TESTS)][..], &[("README.md", "x")]] {
         let mut scene = once(files, "date > x");
-        scene.spec.profile.verification.required = Required::Any;
+        scene.spec.profile.verification.required = EvidenceRequirement::Any;
         let ended = scene.run();
         let why = ended.failed(Code::NotVerified);
         assert!(why.contains("verification.required"), "{why}");

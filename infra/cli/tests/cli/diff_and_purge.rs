@@ -34,7 +34,7 @@ async fn a_diff_is_a_patch_without_a_terminal_and_reports_a_cut() {
     })
     .await;
     let called = at(&double.url, &["diff", RUN]).await;
-    assert_eq!((called.code, called.out.as_str()), (0, DIFF), "{called:?}");
+    assert_eq!((called.code, called.out.as_str()), (1, DIFF), "{called:?}");
     assert!(called.err.contains("of 5000 bytes"), "{called:?}");
     let called = at(&double.url, &["diff", RUN, "--json"]).await;
     assert_eq!(called.json()["diff"], DIFF);

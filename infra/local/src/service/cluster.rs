@@ -80,7 +80,9 @@ pub(super) fn start(
         command: vec![runner.clone()],
         environment,
         stop_timeout: STOP_TIMEOUT,
-        supervisor: vec![runner, "supervise".to_owned(), "--".to_owned()],
+        supervisor: [&runner, "supervise", "--trusted", "--"]
+            .map(str::to_owned)
+            .to_vec(),
     });
     Ok(ecs)
 }

@@ -2,8 +2,8 @@
 
 use super::partial::{self, Groups, PartialContent};
 use super::{
-    Baseline, ExecutionLimits, GitMode, GitOps, LoopStrategy, Profile, ProfileName, Required,
-    StrategyType, Verification,
+    Baseline, EvidenceRequirement, ExecutionLimits, GitMode, GitOps, LoopStrategy, Profile,
+    ProfileName, StrategyType, Verification,
 };
 use crate::verification::Level;
 
@@ -34,7 +34,7 @@ impl Profile {
                 plugin_ids: Vec::new(),
                 timeout_ms: 600_000,
                 retry_flaky: 0,
-                required: Required::No,
+                required: EvidenceRequirement::No,
                 protect_tests: false,
                 baseline: Baseline::Lazy,
                 forgive: false,

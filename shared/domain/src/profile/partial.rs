@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{Baseline, GitMode, ProfileName, Required, RequiredValue, StrategyType};
+use super::{Baseline, EvidenceRequirement, GitMode, ProfileName, RequiredValue, StrategyType};
 use crate::environment::EnvironmentName;
 use crate::money::MicroCredits;
 use crate::source::Branch;
@@ -116,7 +116,7 @@ pub struct PartialVerification {
     pub retry_flaky: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<RequiredValue>)]
-    pub required: Option<Required>,
+    pub required: Option<EvidenceRequirement>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protect_tests: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,10 @@ const PAGE: &str = "README.md";
 const AGENT: &str = "#!/bin/sh\ncat \"$AWO_PROMPT_FILE\" >> NOTES.md\n";
 const FILES: [(&str, &str); 2] = [
     (".awo/agent.sh", AGENT),
-    ("Makefile", "test:\n\ttest -e .awo/agent.sh\n"),
+    (
+        "Makefile",
+        "test:\n\t@test -e .awo/agent.sh && echo '1 passed in 0.1s'\n",
+    ),
 ];
 
 #[test]

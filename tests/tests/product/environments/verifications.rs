@@ -91,7 +91,7 @@ async fn a_manual_verification_has_variables_secrets_setup_and_size_of_its_run()
         "setup": [{ "name": "deps", "run": setup }],
     });
     let makefile = "test:\n\t@test \"$$CHECK\" = \"$$(printf 'verify-%s' secret-2718281828)\" && \
-                    test -z \"$$MINE$$SETUP\" && test \"$$MODE\" = test-mode && test -e kept.txt\n";
+                    test -z \"$$MINE$$SETUP\" && test \"$$MODE\" = test-mode && test -e kept.txt && echo '1 passed in 0.1s'\n";
     let (_, dir) = ended(&service, &environment, makefile).await;
     std::fs::remove_file(dir.join("kept.txt")).unwrap();
     let result = verified(&service, &dir, json!({})).await;
@@ -127,7 +127,7 @@ async fn an_environment_that_fails_has_a_clear_outcome() {
     let service = service().await;
     let client = &service.client;
     let environment = json!({ "name": "e", "variables": { "V": "old" } });
-    let makefile = "test:\n\t@test \"$$V\" = old\n";
+    let makefile = "test:\n\t@test \"$$V\" = old && echo '1 passed in 0.1s'\n";
     let (_, dir) = ended(&service, &environment, makefile).await;
     let check = |result: &Value| {
         assert_eq!(result["overallStatus"], "error", "{result:#}");
@@ -234,7 +234,12 @@ async fn the_workspace_of_a_run_that_has_not_ended_sees_nothing_of_its_environme
 async fn a_manual_verification_runs_in_the_image_of_its_environment() {
     let service = cloud().await;
     let environment = json!({ "name": "e", "image": image("node"), "size": "large" });
-    let (run, dir) = ended(&service, &environment, "test:\n\t@test -e done\n").await;
+    let (run, dir) = ended(
+        &service,
+        &environment,
+        "test:\n\t@test -e done && echo '1 passed in 0.1s'\n",
+    )
+    .await;
     // The run's task's disk has gone with it.
     std::fs::remove_dir_all(dir.parent().unwrap()).unwrap();
     let failure = StartFailure {

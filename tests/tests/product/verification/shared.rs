@@ -20,7 +20,10 @@ use tokio::task::JoinSet;
 use super::{refused, statuses, verified, verify};
 
 const FILE_SYSTEM: &str = "fs-0123456789abcdef0";
-const MAKEFILE: (&str, &str) = ("Makefile", "test:\n\t@test -e done && test -x tool\n");
+const MAKEFILE: (&str, &str) = (
+    "Makefile",
+    "test:\n\t@test -e done && test -x tool && echo '1 passed in 0.1s'\n",
+);
 /// What it leaves out of its commit stays in the workspace.
 const AGENT: &str = "echo x > done; echo > tool; chmod 755 tool; ln -s /etc/hostname out; \
                      echo hole > .gitignore; truncate -s 1T hole";

@@ -22,7 +22,10 @@ async fn service() -> TestService {
 }
 
 fn repository() -> Repository {
-    Repository::with(&[("Makefile", "test:\n\t@test -e done\n")])
+    Repository::with(&[(
+        "Makefile",
+        "test:\n\t@test -e done && echo '1 passed in 0.1s'\n",
+    )])
 }
 
 /// A work order that waits, and from now on a slot that is free.

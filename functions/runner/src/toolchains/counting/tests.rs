@@ -2,7 +2,7 @@ use super::*;
 
 mod recordings;
 
-fn read(bytes: &[u8]) -> Counted {
+fn read(bytes: &[u8]) -> TestSummary {
     let counter = Counter::default();
     // Pieces end anywhere.
     for piece in bytes.chunks(7) {

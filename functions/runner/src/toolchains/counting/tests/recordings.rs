@@ -8,14 +8,9 @@ use serde_json::{Map, Value};
 use super::*;
 
 /// Recordings whose form has no number of tests, or another one than its runner counts by itself: why.
-const OTHERWISE: [(&str, &str); 38] = [
-    ("python/pytest-no-summary.txt", "its names are left out"),
+const OTHERWISE: [(&str, &str); 36] = [
     ("python/pytest-subtests.txt", "subtests count"),
     ("python/pytest-collect-only.txt", "collects only"),
-    (
-        "python/unittest-no-such-module.txt",
-        "its name is that of the module",
-    ),
     ("node/vitest-tap.txt", "TAP of nested tests"),
     ("node/mocha-tap.txt", "its summary leaves skipped tests out"),
     ("node/mocha-xunit.txt", "XML on standard output"),
