@@ -30,6 +30,10 @@ const TURNED_AWAY_TRIES: u32 = 8;
 /// For one try of the last report of a stopped run, of which there should be several.
 const STOPPED_CALL_LIMIT: Duration = Duration::from_secs(5);
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "events are made, sent and dropped; few are held at once"
+)]
 enum Item {
     Event(NumberedEvent),
     Log(IterationLog),

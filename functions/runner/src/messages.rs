@@ -30,6 +30,10 @@ pub(crate) enum NotFinished {
 pub(crate) type Beginning = oneshot::Sender<Option<Box<Configuration>>>;
 
 /// What is handed over.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "events are made, sent and dropped; few are held at once"
+)]
 pub(crate) enum Message {
     Event(Timestamp, RunnerEvent),
     Begin(Timestamp, u32, Beginning),

@@ -130,11 +130,8 @@ fn show_error(error: &RunFault, output: &Output) -> Result<(), Failure> {
     }
 }
 
-/// The outcome of a run, and its cost.
-pub fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
-    if let Some(error) = &run.error {
-        show_error(error, output)?;
-    }
+/// The verdict of a run's last verification, and what to know of it.
+fn show_verdict(run: &Run, output: &Output) -> Result<(), Failure> {
     let evidence = run.verification.as_ref().and_then(Verification::evidence);
     match (run.verdict(), evidence) {
         (Some(verdict), Some(evidence)) => {
@@ -167,6 +164,15 @@ pub fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
         let behind = format!("{behind} commits of the base");
         field(output, "behind", output.paint.warn(&behind))?;
     }
+    Ok(())
+}
+
+/// The outcome of a run, and its cost.
+pub fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
+    if let Some(error) = &run.error {
+        show_error(error, output)?;
+    }
+    show_verdict(run, output)?;
     let texts = [
         ("commit", &run.commit),
         ("branch", &run.branch),

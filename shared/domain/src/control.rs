@@ -174,6 +174,10 @@ pub struct RunSpec {
 }
 
 /// What happened in the run, in the runner's words.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an event is made, sent and dropped; few are held at once"
+)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(
     tag = "type",

@@ -95,7 +95,7 @@ async fn a_run_takes_a_changed_profile_over_at_its_next_iteration_and_is_audited
     let audited = checked(client, id, work_order).await;
     assert_eq!((audited.len(), &audited[0]), (2, &first[0]));
     assert_eq!(
-        second.body["configuration"]["profile"],
+        effective(&second.body["configuration"]["profile"]),
         audited[1]["config"]
     );
     let changes = read(client, id, "/changes").await;

@@ -51,9 +51,9 @@ fn one_version_of_rust_is_used_everywhere() {
     assert_eq!(components, r#"["clippy", "rustfmt"]"#);
     // The image builds with its own toolchain; it has no use for a file that names another one.
     assert!(!file("infra/runner/Dockerfile.dockerignore").contains("rust-toolchain"));
+    let versions = Regex::new(r"Rust (\d+\.\d+)").unwrap();
     for page in ["docs/agents.md", "CONTRIBUTING.md"] {
         let text = file(page);
-        let versions = Regex::new(r"Rust (\d+\.\d+)").unwrap();
         for version in versions.captures_iter(&text) {
             assert_eq!(&version[1], minimum, "{page}");
         }

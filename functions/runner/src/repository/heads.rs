@@ -88,8 +88,8 @@ impl Repository {
         Ok(answer.success.then(|| trimmed(&answer.stdout)))
     }
 
-    async fn line<'a>(
-        &'a self,
+    async fn line(
+        &self,
         args: impl IntoIterator<Item = impl AsRef<OsStr>>,
     ) -> Result<String, GitError> {
         let call = self.here(Call::new(args));

@@ -120,7 +120,7 @@ impl Runner {
         codes.filter(move |code| says_none || !FAILURE_CODES.contains(code))
     }
 
-    const fn as_last_resort(self) -> Runner {
+    const fn of_last_resort(self) -> Runner {
         Runner {
             is_last_resort: true,
             ..self

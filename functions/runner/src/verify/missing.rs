@@ -250,6 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
     fn a_missing_program_is_known_behind_every_wrapper_by_its_own_words() {
         for (code, text, program, script) in [
             (127, "sh: 1: no-x: not found", "no-x", None),

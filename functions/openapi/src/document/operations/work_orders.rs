@@ -81,8 +81,8 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     ]
 }
 
-fn create(schemas: &mut Schemas) -> Operation {
-    let example = json!({
+fn example_order() -> Value {
+    json!({
         "taskPrompt": "Make the failing test pass.",
         "workspaceSource": { "type": "git", "repository": "https://git.example.com/service.git", "branch": "main" },
         "maxIterations": 5,
@@ -90,7 +90,10 @@ fn create(schemas: &mut Schemas) -> Operation {
         "agent": { "type": "command", "command": ["./agent.sh"] },
         "limits": { "maxCredits": 50 },
         "metadata": { "ticket": "A-1" },
-    });
+    })
+}
+
+fn create(schemas: &mut Schemas) -> Operation {
     let body = object([
         (
             "taskPrompt",
@@ -146,7 +149,7 @@ fn create(schemas: &mut Schemas) -> Operation {
         "Create a work order",
         "It gets its first run, which waits in the queue. The run's maximum cost is held.",
     )
-    .body(body, example)
+    .body(body, example_order())
     .idempotent()
     .fails(&[Failure::InsufficientCredits, Failure::QueueFull])
     .answers(Success::of::<WorkOrderShape>(

@@ -17,7 +17,7 @@ pub(super) static ALL: [Runner; 10] = [
     Runner::new("dart", &[79], &DART),
     Runner::new("busted", &[], &BUSTED),
     Runner::new("tasty", &[], &TASTY),
-    Runner::new("tap", &[], &TAP).as_last_resort(),
+    Runner::new("tap", &[], &TAP).of_last_resort(),
 ];
 
 /// `Failed 1/3 subtests` of each file, then `Files=2, Tests=5,  1 wallclock secs`
