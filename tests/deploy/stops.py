@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cloud import Stack
 from cluster import EcsProxy
-from progress import CheckFailed, expect, say, wait_for
+from progress import expect, say, wait_for
 from spine import EVENT_SECONDS, Client, order, until_ended
 
 START_SECONDS = 60
@@ -97,7 +97,9 @@ def dies(client: Client, folder: Path, proxy: EcsProxy) -> None:
     _, run_id = running(client, folder, ["sleep", "600"])
     in_agent(client, run_id)
     seen = proxy.calls["task-stopped DescribeTasks"]
-    os.kill(runner_of(run_id), signal.SIGKILL)
+    # The agent's process starts once the service has answered a report of it.
+    runner = wait_for("the agent's process", START_SECONDS, lambda: runner_of(run_id), 0.2)
+    os.kill(runner, signal.SIGKILL)
     run = settled(client, run_id)
     code = run.get("error", {}).get("code")
     expect((run["status"], code) == ("failed", "RUNNER_FAILED"), f"the run whose runner died: {run}")
@@ -105,8 +107,8 @@ def dies(client: Client, folder: Path, proxy: EcsProxy) -> None:
     say(f"  a runner that died: {code}, {run['cost']['credits']} credits")
 
 
-def runner_of(run_id: str) -> int:
-    """The process of a run's runner: the topmost `runner` above an agent that knows the run's id."""
+def runner_of(run_id: str) -> int | None:
+    """The process of a run's runner, if there is one: the topmost `runner` above an agent that knows the run's id."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if f"AWO_RUN_ID={run_id}".encode() not in (process / "environ").read_bytes().split(b"\0"):
@@ -121,4 +123,4 @@ def runner_of(run_id: str) -> int:
                 return found
         except OSError:
             continue
-    raise CheckFailed(f"no runner of {run_id}")
+    return None
