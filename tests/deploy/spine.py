@@ -28,7 +28,7 @@ AGENT = """#!/bin/sh
 echo "the task: $(head -n 1 "$AWO_PROMPT")"
 echo 'Hello from the deployed service' > greeting.txt
 """
-MAKEFILE = "test:\n\ttest -s greeting.txt\n"
+MAKEFILE = "test:\n\ttest -s greeting.txt && echo '1 passed in 0.1s'\n"
 
 
 @dataclass

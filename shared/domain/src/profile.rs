@@ -104,7 +104,7 @@ pub struct Verification {
 
 /// Evidence of tests without which a run fails; `false`, `true` or `counted`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "RequiredValue", into = "RequiredValue")]
+#[serde(try_from = "RequiredValue", into = "RequiredValue")]
 pub enum EvidenceRequirement {
     /// None.
     #[default]
@@ -128,31 +128,28 @@ impl EvidenceRequirement {
 }
 
 /// Evidence of tests without which a run fails: none, any, or counted tests.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 #[schema(as = VerificationRequired)]
 pub enum RequiredValue {
     /// Whether evidence is required.
     Flag(bool),
-    /// Evidence of one kind.
-    Word(RequiredEvidence),
+    /// Evidence of one kind: `counted`.
+    Word(String),
 }
 
-/// Evidence of one kind that is required.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-#[schema(as = RequiredEvidence)]
-pub enum RequiredEvidence {
-    /// At least one counted test that passed.
-    Counted,
-}
+/// The word for counted tests.
+const COUNTED: &str = "counted";
 
-impl From<RequiredValue> for EvidenceRequirement {
-    fn from(value: RequiredValue) -> EvidenceRequirement {
+impl TryFrom<RequiredValue> for EvidenceRequirement {
+    type Error = &'static str;
+
+    fn try_from(value: RequiredValue) -> Result<EvidenceRequirement, &'static str> {
         match value {
-            RequiredValue::Flag(false) => EvidenceRequirement::No,
-            RequiredValue::Flag(true) => EvidenceRequirement::Any,
-            RequiredValue::Word(RequiredEvidence::Counted) => EvidenceRequirement::Counted,
+            RequiredValue::Flag(false) => Ok(EvidenceRequirement::No),
+            RequiredValue::Flag(true) => Ok(EvidenceRequirement::Any),
+            RequiredValue::Word(word) if word == COUNTED => Ok(EvidenceRequirement::Counted),
+            RequiredValue::Word(_) => Err("must be true, false or \"counted\""),
         }
     }
 }
@@ -162,7 +159,7 @@ impl From<EvidenceRequirement> for RequiredValue {
         match required {
             EvidenceRequirement::No => RequiredValue::Flag(false),
             EvidenceRequirement::Any => RequiredValue::Flag(true),
-            EvidenceRequirement::Counted => RequiredValue::Word(RequiredEvidence::Counted),
+            EvidenceRequirement::Counted => RequiredValue::Word(COUNTED.to_owned()),
         }
     }
 }

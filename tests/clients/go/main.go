@@ -47,7 +47,8 @@ func main() {
 	check(resolved != nil && len(resolved.ConfigHash) == 64, view)
 
 	source := awo.GitSourceInputAsWorkspaceSourceInput(awo.NewGitSourceInput(os.Getenv("AWO_REPOSITORY"), "git"))
-	request := awo.NewCreateWorkOrderRequest("Write the missing file.", source)
+	request := awo.NewCreateWorkOrderRequest(source)
+	request.SetTaskPrompt("Write the missing file.")
 	request.SetHarness("go-client")
 	agent := awo.NewAgentInput(awo.AGENTTYPE_COMMAND)
 	agent.SetCommand([]string{"sh", "-c", "echo done > fixed.txt"})
