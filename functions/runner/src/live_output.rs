@@ -139,7 +139,7 @@ impl Listener for OutputBuffer {
 }
 
 impl OutputBuffer {
-    /// Nothing yet, of an agent of that type.
+    /// An empty output of an agent of that type.
     pub(crate) fn new(kind: AgentType, words: Words, secret: Option<String>) -> OutputBuffer {
         OutputBuffer {
             kind,

@@ -11,7 +11,7 @@ pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
     pub(crate) iterations: u32,
     pub(crate) usage: Vec<PricedUsage>,
-    /// Whether a process of client code has started.
+    /// True if a process of client code has started.
     pub(crate) executed: bool,
     /// Whether it was looked, and nothing of the run is alive.
     pub(crate) nothing_alive: bool,

@@ -309,7 +309,7 @@ impl Meter {
         self.before.iter().chain(now)
     }
 
-    /// What providers have reported.
+    /// Usage that providers have reported.
     fn counted(&self) -> impl Iterator<Item = &PricedUsage> {
         self.before.iter().chain(&self.now)
     }

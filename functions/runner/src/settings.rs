@@ -160,7 +160,7 @@ impl Settings {
     }
 }
 
-/// Where programs are found, and the places of their tool chains.
+/// Folders in which programs are found, and those of their tool chains.
 pub(crate) fn tools() -> (OsString, Vec<(&'static str, OsString)>) {
     let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
     (path, awo_supervisor::tool_homes())

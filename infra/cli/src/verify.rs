@@ -34,33 +34,33 @@ fn inspect(args: impl Iterator<Item = OsString>) -> ExitCode {
 /// Verifies, or shows the plan.
 pub fn run(wanted: &Verify, output: &Output) -> Result<(), Failure> {
     let only_plan = wanted.plan || wanted.explain || wanted.write;
-    let found = verify_working_copy(&wanted.dir, only_plan).map_err(Failure::Refused)?;
+    let working_copy = verify_working_copy(&wanted.dir, only_plan).map_err(Failure::Refused)?;
     if wanted.write {
-        write(wanted, &found.plan)?;
+        write(wanted, &working_copy.plan)?;
     }
     if output.is_json() {
-        output.line(&json!(found).to_string())?;
+        output.line(&json!(working_copy).to_string())?;
     } else {
-        show(&found, output)?;
+        show(&working_copy, output)?;
         if wanted.explain {
-            explain(&found.plan, output)?;
+            explain(&working_copy.plan, output)?;
         }
         if wanted.write {
             output.line(&format!("\nwritten: {}", plan_file(wanted).display()))?;
         }
     }
-    let passes = |found: &WorkingCopy| {
-        let result = found.result.as_ref();
+    let passes = |working_copy: &WorkingCopy| {
+        let result = working_copy.result.as_ref();
         result.is_none_or(|result| result.overall_status.passes())
     };
-    if passes(&found) {
+    if passes(&working_copy) {
         Ok(())
     } else {
         Err(Failure::NotDone)
     }
 }
 
-/// Where a plan is written.
+/// File to which a plan is written.
 fn plan_file(wanted: &Verify) -> PathBuf {
     wanted.dir.join("verify.yaml")
 }
@@ -104,16 +104,16 @@ fn explain(plan: &PlanOutline, output: &Output) -> Result<(), Failure> {
     }
 }
 
-fn show(found: &WorkingCopy, output: &Output) -> Result<(), Failure> {
-    show_plan(&found.plan, output)?;
-    let Some(result) = &found.result else {
+fn show(working_copy: &WorkingCopy, output: &Output) -> Result<(), Failure> {
+    show_plan(&working_copy.plan, output)?;
+    let Some(result) = &working_copy.result else {
         return Ok(());
     };
     output.line("")?;
     for line in checks::lines_of(&json!(result), output.paint) {
         output.line(&line)?;
     }
-    let tests = found.verification.and_then(|outcome| {
+    let tests = working_copy.verification.and_then(|outcome| {
         let counts = outcome.tests;
         let tests = Tests {
             passed: counts.passed,
@@ -124,12 +124,12 @@ fn show(found: &WorkingCopy, output: &Output) -> Result<(), Failure> {
     });
     let tests = tests.map_or_else(String::new, |tests| format!("; {tests}"));
     // The advice stands above, line by line.
-    let summary = match &found.plan.advice {
+    let summary = match &working_copy.plan.advice {
         Some(_) => "nothing was verified, since the plan is empty".to_owned(),
         None => clean_line(&result.summary),
     };
     let summary = format!("{summary}{tests}");
-    let last = match (result.overall_status.passes(), found.verified) {
+    let last = match (result.overall_status.passes(), working_copy.verified) {
         (true, Some(true)) => output.paint.good(&format!("verified: {summary}")),
         (true, _) => output.paint.warn(&format!("unverified: {summary}")),
         (false, _) => output.paint.bad(&format!("failed: {summary}")),

@@ -330,10 +330,10 @@ pub enum RunnerEvent {
         summary: String,
         /// By plugin.
         results: Vec<PluginResult>,
-        /// How a `verify` order's commit stands to the base of its gate.
+        /// Comparison of a `verify` order's commit with the base of its gate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gate: Option<GateComparison>,
-        /// Which failures the base has, too.
+        /// Comparison of the failures with those of the base.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         baseline: Option<BaselineComparison>,
         /// True if it passes, and tests are known to have run and passed.

@@ -85,7 +85,7 @@ pub struct Verification {
     pub timeout_ms: u64,
     /// How often a check that failed is tried again before it counts as failed.
     pub retry_flaky: u32,
-    /// Whether a run fails with NOT_VERIFIED, before its result is delivered, unless tests are known to
+    /// True if a run fails with NOT_VERIFIED, before its result is delivered, unless tests are known to
     /// have run and passed.
     #[serde(default)]
     #[schema(value_type = RequiredValue)]
@@ -97,7 +97,7 @@ pub struct Verification {
     /// When failures are compared with those of the base.
     #[serde(default)]
     pub baseline: Baseline,
-    /// Whether named tests that fail on the base, too, leave the verdict alone.
+    /// True if named tests that fail on the base, too, leave the verdict alone.
     #[serde(default)]
     pub forgive: bool,
 }
@@ -132,7 +132,7 @@ impl EvidenceRequirement {
 #[serde(untagged)]
 #[schema(as = VerificationRequired)]
 pub enum RequiredValue {
-    /// Whether evidence is required.
+    /// True if any evidence is required, false if none is.
     Flag(bool),
     /// Evidence of one kind: `counted`.
     Word(String),

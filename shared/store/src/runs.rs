@@ -102,10 +102,10 @@ pub struct Run {
     /// Test files of its base that it changed or removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests_changed: Vec<String>,
-    /// How a `verify` order's commit stands to the base of its gate.
+    /// Comparison of a `verify` order's commit with the base of its gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateComparison>,
-    /// Which failures of its last verification the base has, too.
+    /// Comparison of the last verification with the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineComparison>,
     /// Why it failed.

@@ -1,7 +1,7 @@
 //! Starts a command under its [`Filter`], and decides about the calls that the filter hands over: sockets, which
 //! are placed in the process that asked, and changes of a process, which are for the caller's own thread.
 //!
-//! Nothing of the command's memory is read, so nothing can be changed between a decision and its use. The
+//! The supervisor reads none of the command's memory, so that nothing can change between a decision and its use. The
 //! caller's own thread lives while its call waits: its id cannot become another's meanwhile, as that of a
 //! child could.
 
@@ -29,7 +29,7 @@ pub(crate) struct CallRequests(OwnedFd);
 /// kernel (a tree has one) calls are refused instead of judged, where no socket depends on it.
 ///
 /// # Errors
-/// What the kernel says, which may not have what it takes.
+/// The kernel's error, if it lacks what a filter takes.
 pub(crate) fn filter_thread(filter: Filter) -> io::Result<Option<CallRequests>> {
     nix::sys::prctl::set_no_new_privs()?;
     let judged = Filter {

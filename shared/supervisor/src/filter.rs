@@ -81,7 +81,7 @@ pub(crate) fn target_argument(call: c_long) -> usize {
     usize::from(matches!(call, libc::SYS_setpriority | libc::SYS_ioprio_set))
 }
 
-/// What is done with a call.
+/// Decision about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Allow,
@@ -93,11 +93,11 @@ enum Verdict {
 /// A test of one half of an argument.
 #[derive(Debug, Clone, Copy)]
 struct Test {
-    /// Where the half is in the kernel's description of the call.
+    /// Offset of the half in the kernel's description of the call.
     offset: usize,
     mask: u32,
     value: u32,
-    /// Whether the value is to be there, or any other.
+    /// True for the value itself, false for any other.
     is: bool,
 }
 
@@ -126,7 +126,7 @@ fn is_not(argument: usize, value: c_int) -> Test {
     }
 }
 
-/// What is done with a call if all tests hold and no earlier rule did.
+/// Decision about a call for which all tests hold, and no earlier rule did.
 #[derive(Debug, Clone)]
 struct Rule {
     call: c_long,
@@ -144,7 +144,7 @@ fn rule(call: c_long, tests: &[Test], verdict: Verdict) -> Rule {
 
 const REFUSED: Verdict = Verdict::Refuse(libc::EPERM);
 
-/// What a command may do beyond what every command may.
+/// Permissions of a command beyond those of every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Filter {
     /// True if it reaches no network but loopback.

@@ -46,12 +46,12 @@ mod tests {
             "RBENV_ROOT" => Some("".into()),
             _ => None,
         };
-        let found = tool_homes_of(set);
+        let homes = tool_homes_of(set);
         std::fs::remove_dir_all(&home).unwrap();
-        let wanted: [(&str, OsString); 2] = [
+        let expected: [(&str, OsString); 2] = [
             ("PYENV_ROOT", "/elsewhere".into()),
             ("RUSTUP_HOME", home.join(".rustup").into()),
         ];
-        assert_eq!(found, wanted);
+        assert_eq!(homes, expected);
     }
 }

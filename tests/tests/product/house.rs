@@ -132,10 +132,10 @@ pub fn is_lost_and_paid(run: &Value) {
     is_lost(run);
     let credits = run["cost"]["credits"].as_f64().unwrap();
     assert!(credits > 0.0, "{run:#}");
-    let at = |name: &str| -> awo_domain::Timestamp {
+    let time_of = |name: &str| -> awo_domain::Timestamp {
         serde_json::from_value(run[name].clone()).unwrap()
     };
-    let whole_ms = at("completedAt").ms_since(at("startedAt"));
+    let whole_ms = time_of("completedAt").ms_since(time_of("startedAt"));
     // A credit a minute, by the second begun.
     let most = (whole_ms as f64 / 1_000.0).ceil() / 60.0;
     assert!(credits <= most + 1e-6, "{credits} of {most}: {run:#}");

@@ -1,4 +1,4 @@
-//! What people need who pick the project up: one toolchain everywhere, the steps of CI, automatic
+//! Files for people who pick the project up: one toolchain everywhere, the steps of CI, automatic
 //! updates of everything that is pinned, and the container for development.
 
 use std::collections::{BTreeMap, BTreeSet};

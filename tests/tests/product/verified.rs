@@ -1,4 +1,4 @@
-//! Whether a result was verified, in every view; and the cost of a run without client code.
+//! Verified results in every view; and the cost of a run without client code.
 
 use awo_tests::agents::{order, submit};
 use awo_tests::repository::Repository;

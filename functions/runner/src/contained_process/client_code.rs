@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// How long the first process waits for the service. A service that does not answer for so long learns
+/// Longest time that the first process waits for the service. A service that does not answer for so long learns
 /// of it in a later report.
 const ANNOUNCE_LIMIT: Duration = Duration::from_secs(5);
 

@@ -129,7 +129,7 @@ struct Scrubber<'a> {
     masks: &'a Masks,
     /// Seconds of the epoch.
     since: u64,
-    /// What is another user's is left alone; everything is searched where absent.
+    /// Files of another user are left alone; everything is searched where absent.
     owner: Option<u32>,
     looked: usize,
     changed: usize,
@@ -257,7 +257,7 @@ impl Scrubber<'_> {
         fs::rename(draft, path)
     }
 
-    /// Whether any value stands in a file, also across two of the pieces in which it is read. Holes are
+    /// True if any value stands in a file, also across two of the pieces in which it is read. Holes are
     /// skipped: a file of terabytes that nobody wrote has nothing to read.
     fn holds(&self, file: &File) -> io::Result<bool> {
         let mut piece = vec![0; CHUNK_BYTES];

@@ -251,7 +251,7 @@ fn many_small_calls_do_not_become_a_long_context() {
     assert!(TIERED.len() > 30, "{}", TIERED.len());
 }
 
-/// What happens to a run's calls.
+/// An event of a run's calls.
 #[derive(Debug, Clone)]
 enum Step {
     /// A call of so many bytes that asks for this output, and may get less.

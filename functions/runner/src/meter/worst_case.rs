@@ -48,7 +48,7 @@ pub(crate) struct WorstCase {
 }
 
 impl WorstCase {
-    /// What it costs with so many tokens, or none if the model's price is not known.
+    /// Returns the cost with so many tokens, or `None` if the model's price is not known.
     pub(super) fn cost(
         &self,
         prices: &Prices,
@@ -93,7 +93,7 @@ pub(crate) struct Reservation {
     /// The model that it is priced as.
     pub(crate) model: String,
     pub(super) bytes: usize,
-    /// What its input is estimated to be, for the limit of tokens.
+    /// Estimate of its input, for the limit of tokens.
     pub(super) tokens: u64,
     /// Most output tokens that it may have.
     pub(crate) output: u64,

@@ -14,7 +14,7 @@ use http::header::{HeaderMap, RETRY_AFTER};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outage {
     pub(crate) provider: Provider,
-    /// What it did, as a predicate: "answered 529".
+    /// Predicate of the provider: "answered 529".
     pub(crate) what: String,
     /// For how long it wants to be left alone.
     pub(crate) retry_after: Option<Duration>,
@@ -64,11 +64,11 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyRefusal {
     pub(crate) provider: Provider,
-    /// What it did, as a predicate: "answered 429 (insufficient_quota)".
+    /// Predicate of the provider: "answered 429 (insufficient_quota)".
     pub(crate) what: String,
 }
 
-/// How a call ended.
+/// End of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallEnd {
     /// As a whole, by what was asked for.
@@ -115,7 +115,7 @@ const REFUSALS: [StatusCode; 3] = [
     StatusCode::FORBIDDEN,
 ];
 
-/// What the calls of an attempt came to.
+/// Outcome of the calls of an attempt.
 #[derive(Debug, Default)]
 pub(super) struct LastCall(Mutex<Ends>);
 

@@ -1,4 +1,4 @@
-//! How many calls of an attempt go on at once and begin in a minute. An agent's flood is refused here, so that no
+//! Limits of the calls of an attempt: those at once, and those that begin in a minute. An agent's flood is refused here, so that no
 //! provider has to: that would look like an outage.
 
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 
 /// Most calls at once; others wait.
 const MAX_CALLS: usize = 8;
-/// How long they wait.
+/// Longest time that they wait.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// Most calls that cost something, within a minute.
 const CALLS_PER_MINUTE: usize = 120;

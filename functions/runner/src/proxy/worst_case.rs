@@ -1,4 +1,4 @@
-//! What bounds the cost of a call, as its request says it: the limit of its output, its choices, searches, and
+//! Bounds of the cost of a call, as its request has them: the limit of its output, its choices, searches, and
 //! writes to the cache.
 
 use std::fmt;
@@ -200,7 +200,7 @@ fn most_output_of(model: &str) -> u64 {
         .map_or(MAX_OUTPUT_OF_OTHERS, |(_, most)| *most)
 }
 
-/// What a body writes to the cache: `cache_control` may stand at many places of a call of Messages.
+/// Cache writes that a body asks for: `cache_control` may stand at many places of a call of Messages.
 fn cache_writes(body: &[u8]) -> CacheWrites {
     let mut writes = CacheWrites::No;
     let mut json = serde_json::Deserializer::from_slice(body);

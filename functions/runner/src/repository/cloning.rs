@@ -216,8 +216,8 @@ mod tests {
         for (number, most_history, depth, commits) in
             [(1, MOST_HISTORY_BYTES, None, 52), (2, 1, Some(50), 50)]
         {
-            let at = Timestamp::from_epoch_ms(1_790_000_000_000);
-            let (org, run) = (OrgId::new(at, 1), RunId::new(at, number));
+            let created = Timestamp::from_epoch_ms(1_790_000_000_000);
+            let (org, run) = (OrgId::new(created, 1), RunId::new(created, number));
             let layout = Layout::create(dir.path(), &org, &run, None).unwrap();
             let (_switch, stop) = stop::channel();
             let path = std::env::var_os("PATH").unwrap();

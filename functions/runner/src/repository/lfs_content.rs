@@ -15,7 +15,7 @@ use crate::git::{Answer, Call, GitError, SizeLimit};
 
 /// Git's program for it.
 const PROGRAM: &str = "git-lfs";
-/// What a clone has where `git lfs install` was run.
+/// Settings of a clone in which `git lfs install` was run.
 pub(super) const FILTER: &str = "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\
     \tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n";
 /// Settings of the runner's own calls: a checkout fetches nothing.
@@ -28,7 +28,7 @@ const SETTINGS: [(&str, &str); 6] = [
     ("lfs.skipdownloaderrors", "true"),
 ];
 
-/// How content is converted and transferred.
+/// Conversion and transfer of content.
 #[derive(Debug, Default)]
 pub(super) struct Lfs {
     pub(super) settings: Vec<(String, String)>,

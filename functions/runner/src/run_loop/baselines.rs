@@ -13,7 +13,7 @@ use crate::verify::baseline::{compare, forgive};
 use crate::verify::subject::Reference;
 use crate::verify::{self, Judgement};
 
-/// What the feedback is called that is about the base.
+/// Name of the feedback about the base.
 pub(super) const BASELINE_CHECK: &str = "baseline";
 /// Checkouts of the base have numbers of their own, beyond those of iterations.
 const BASE_NUMBERS: u32 = 1_000_000;

@@ -209,7 +209,7 @@ struct Tally {
     verified: bool,
     evidence: Evidence,
     tests_changed: Vec<String>,
-    /// How the commit of a `verify` order stands to the base of its gate.
+    /// Comparison of a `verify` order's commit with the base of its gate.
     gate: Option<GateComparison>,
     /// The base's own results, of the plugins that ran there.
     base: Vec<PluginResult>,

@@ -55,7 +55,7 @@ impl Work<'_> {
         self.find(&programs).await
     }
 
-    /// Whether hooks or the environment's setup may install programs.
+    /// True if hooks or the environment's setup may install programs.
     fn is_prepared_first(&self) -> bool {
         let environment = self.environment.of_run.as_ref();
         let sets_up = environment.is_some_and(|one| !one.setup.is_empty());
@@ -117,7 +117,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whether a verification of this run runs any command of the plan.
+    /// True if a verification of this run runs any command of the plan.
     pub(super) fn runs_commands(&self) -> bool {
         !self.commands().is_empty()
     }

@@ -83,7 +83,7 @@ impl fmt::Display for Counts {
 
 /// A test runner, known by the lines that it prints.
 pub(crate) struct Runner {
-    /// Its program or library.
+    /// Name of the program or library.
     pub(crate) name: &'static str,
     /// Exit codes by which it reports that no test ran.
     none_codes: &'static [i32],
@@ -113,7 +113,7 @@ impl Runner {
         Runner { covers, ..self }
     }
 
-    /// Its exit codes for none. Codes that it has for failures, too, count only where its words leave no
+    /// Exit codes for none. Codes that it has for failures, too, count only where its words leave no
     /// doubt: a file of tests that cannot be loaded has no test, either.
     fn none_codes_with(&self, says_none: bool) -> impl Iterator<Item = i32> {
         let codes = self.none_codes.iter().copied();

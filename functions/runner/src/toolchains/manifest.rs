@@ -50,7 +50,7 @@ impl Manifest {
         self
     }
 
-    /// Whether the base's text names `word`.
+    /// True if the base's text names `word`.
     pub(crate) fn names(&self, word: &str) -> bool {
         match self {
             Manifest::PackageJson { scripts, .. } => scripts.iter().any(|(_, script)| {
@@ -74,7 +74,7 @@ impl Manifest {
     }
 }
 
-/// Whether `word` stands in `text`, and is no part of a longer name.
+/// True if `word` stands in `text`, and is no part of a longer name.
 pub(crate) fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     let mut rest = text;

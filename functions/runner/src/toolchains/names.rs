@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Whether `name` fits a pattern with at most one `*`, which stands for any text.
+/// True if `name` fits a pattern with at most one `*`, which stands for any text.
 pub(crate) fn is_named(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,
@@ -12,7 +12,7 @@ pub(crate) fn is_named(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// Whether `path` fits a switch: a name, the end of a path (`a/b`), or a folder anywhere (`a/`).
+/// True if `path` fits a switch: a name, the end of a path (`a/b`), or a folder anywhere (`a/`).
 pub(crate) fn is_switch(path: &Path, switch: &str) -> bool {
     let parts = || {
         path.components()

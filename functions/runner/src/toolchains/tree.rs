@@ -151,12 +151,12 @@ impl<'a> Folder<'a> {
         }
     }
 
-    /// Whether the file `name`, a path in this folder, is there.
+    /// True if the file `name`, a path in this folder, is there.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.tree.files.contains(&self.full(name))
     }
 
-    /// Whether there is anything at `path` of this folder, listed or not.
+    /// True if there is anything at `path` of this folder, listed or not.
     pub(crate) fn holds(&self, path: &str) -> bool {
         let path = self.full(path);
         safe_files::metadata_within(&self.tree.root, Path::new(&path)).is_ok()
@@ -205,7 +205,7 @@ impl<'a> Folder<'a> {
         self.files().filter(|file| !file.contains('/'))
     }
 
-    /// Whether there is a file below the folder `name` of this one.
+    /// True if there is a file below the folder `name` of this one.
     pub(crate) fn has_folder(&self, name: &str) -> bool {
         let prefix = self.full(&format!("{name}/"));
         let next = self.tree.files.range(prefix.clone()..).next();

@@ -112,7 +112,7 @@ impl Unit {
         }
     }
 
-    /// Whether anything is run for it.
+    /// True if anything is run for it.
     pub(crate) fn has_commands(&self) -> bool {
         !self.test.is_empty() || !self.lint.is_empty() || !self.build.is_empty()
     }

@@ -7,7 +7,7 @@ use awo_domain::verification::{BaselineComparison, Check, MAX_COMPARED, PluginRe
 
 use super::findings::MAX_COMMAND_CHARS;
 
-/// How the name of a check ends that stands for findings without names.
+/// End of the name of a check that stands for findings without names.
 const MORE: &str = " more";
 
 /// The state of a check.
@@ -137,7 +137,7 @@ pub(crate) fn compare(
     comparison
 }
 
-/// How a failing check stands on the base. A command with findings stands as they do: a test that
+/// Verdict of the base on a failing check. A command with findings stands as they do: a test that
 /// only fails now makes it another failure, although the command fails on both.
 fn standing(now: &Checks<'_>, before: &Checks<'_>, plugin: &str, check: &Check) -> Verdict {
     if check.status == Status::Error || is_rest(check) {

@@ -54,7 +54,10 @@ pub(crate) fn coverage(dir: &Path, coverage: &Coverage) -> Check {
     };
     let lines = match coverage.format {
         CoverageFormat::Lcov => lcov(&String::from_utf8_lossy(&bytes)),
-        CoverageFormat::Cobertura => xml_text(&bytes).and_then(|text| cobertura(&text)),
+        CoverageFormat::Cobertura => match xml_text(&bytes) {
+            Ok(text) => cobertura(&text),
+            Err(why) => Err(why.to_string()),
+        },
     };
     match lines.map(|lines| lines.counts()) {
         Err(why) => error(NAME, &format!("{path} {why}")),

@@ -83,7 +83,7 @@ impl Verification<'_> {
             .await
     }
 
-    /// Whether the run itself may have brought the host: in a file that decides what is installed, or by
+    /// True if the run itself may have brought the host: in a file that decides what is installed, or by
     /// its name.
     fn names_host(&self, host: &str) -> bool {
         let changed = self.subject.changed.as_deref().unwrap_or_default();

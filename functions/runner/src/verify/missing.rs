@@ -128,7 +128,7 @@ impl MissingTool {
     }
 }
 
-/// What a command may be held against: the plan's own words, and files that the run did not change.
+/// Texts that a command is held against: the plan's own words, and files that the run did not change.
 pub(super) struct Base<'a> {
     pub(super) subject: &'a Subject,
     pub(super) manifests: &'a [Manifest],
@@ -315,11 +315,11 @@ mod tests {
             (1, "Command not found: no-x", "no-x", None),
             (1, "/usr/bin/python3: No module named no_x", "no_x", None),
         ] {
-            let wanted = Report {
+            let expected = Report {
                 program: program.to_owned(),
                 script: script.map(str::to_owned),
             };
-            assert_eq!(report(code, text), Some(wanted), "{text}");
+            assert_eq!(report(code, text), Some(expected), "{text}");
         }
         for (code, text) in [
             (1, "sh: 1: no-x: not found\n1 failed"),

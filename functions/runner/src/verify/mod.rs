@@ -111,7 +111,7 @@ struct Words<'a> {
     argv: &'a [OsString],
     env: &'a [(&'a str, OsString)],
     limit: Duration,
-    /// Who hears its output as it comes.
+    /// Receiver of its output as it comes.
     heard: Option<&'a dyn Listener>,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct Verification<'a> {
     installs_for_tests: bool,
     /// Whether the set-up commands passed, once they ran.
     set_up: Option<bool>,
-    /// Whether each command of set-up, installation and contracts passed, by its name.
+    /// Outcomes of the commands of set-up, installation and contracts, by name: true if one passed.
     outcomes: BTreeMap<String, bool>,
     /// How often a test command that fails is tried again.
     retries: u32,

@@ -41,7 +41,7 @@ pub struct ModelLog {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Manners {
     Good,
-    /// Its answers are as long as they may be.
+    /// Lets answers be as long as they may be.
     AnswersInFull,
     /// It does not accept keys, and quotes them.
     RefusesKeys,

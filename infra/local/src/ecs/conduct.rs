@@ -33,7 +33,7 @@ pub struct Conduct {
     pub starts_nothing: Option<String>,
     /// Message of the refusal of every RunTask, if all are refused.
     pub refuses_tasks: Option<String>,
-    /// How long a registration is under way. Meanwhile another one of its family is refused.
+    /// Duration of a registration. Meanwhile another one of its family is refused.
     pub registers_for: Duration,
     /// Least time between two registrations of any families. An earlier one is throttled.
     pub registers_every: Duration,

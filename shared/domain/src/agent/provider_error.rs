@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-/// Where the three dialects have the kinds of an error.
+/// Places in which the three dialects have the kinds of an error.
 const KINDS: [&str; 6] = [
     "/error/code",
     "/error/type",

@@ -18,7 +18,7 @@ pub struct Gate {
     pub protect: bool,
 }
 
-/// How a `verify` order's commit stands to the base of its gate.
+/// Comparison of a `verify` order's commit with the base of its gate.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GateComparison {

@@ -14,7 +14,7 @@ pub struct NumberedEvent {
     pub number: u64,
     /// When it happened, by the runner's clock.
     pub at: Timestamp,
-    /// What happened.
+    /// Events that happened.
     pub event: RunnerEvent,
 }
 

@@ -143,7 +143,7 @@ pub struct RunShape<'a> {
     /// at most 50.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     gate_changed: &'a [String],
-    /// Which failures of its last verification the base has, too; absent if none were compared.
+    /// Failures of its last verification that the base has, too, and those that it lacks; absent if none were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<&'a BaselineComparison>,
     /// Why it failed, if it did.

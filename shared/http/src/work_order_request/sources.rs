@@ -92,10 +92,10 @@ pub(super) fn resolved(
         );
         return None;
     };
-    let found = template.resolve(&variables?, allow_file);
-    found
-        .map_err(|found| {
-            for fault in found {
+    let source = template.resolve(&variables?, allow_file);
+    source
+        .map_err(|own_faults| {
+            for fault in own_faults {
                 faults.add(&format!("/workspaceSource{}", fault.path), fault.message);
             }
         })

@@ -4,9 +4,9 @@ use awo_domain::run::RunStatus;
 
 use super::budgets::Cover;
 
-/// How long a silent runner is only suspected while its task lives.
+/// Time for which a silent runner is only suspected while its task lives.
 const SUSPECTED_MS: i64 = 180_000;
-/// What is known of a run's task.
+/// Known state of a run's task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     None,

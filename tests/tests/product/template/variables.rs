@@ -88,7 +88,7 @@ pub const RESERVED: &str = "AWO_RESERVED_CONCURRENCY";
 /// Kind of a function, as far as its variables depend on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Its latest code and properties are called.
+    /// Latest code and properties.
     Latest,
     /// A published version is called. SAM does not see parameters among the globals when it names one.
     Published,

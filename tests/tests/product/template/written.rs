@@ -230,14 +230,14 @@ async fn the_functions_are_what_the_route_table_their_code_and_their_grants_say(
         let line = format!("{}: {}", of.name, of.value);
         assert!(functions.contains(&line), "nothing reads {}", of.name);
     }
-    let wanted = with_section(&template, "throttling", &throttling(&entries));
-    let wanted = with_section(&wanted, "paths", &paths(&entries));
-    let wanted = with_section(&wanted, "functions", &functions);
+    let written = with_section(&template, "throttling", &throttling(&entries));
+    let written = with_section(&written, "paths", &paths(&entries));
+    let written = with_section(&written, "functions", &functions);
     if std::env::var_os(WRITE).is_some() {
-        std::fs::write(path, &wanted).expect("the template");
+        std::fs::write(path, &written).expect("the template");
     } else {
         assert!(
-            template == wanted,
+            template == written,
             "template.yaml is not what the route table, the code and {HAND_KEPT} say: run `make template`"
         );
     }

@@ -9,7 +9,7 @@ pub(crate) const NAMES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 ///
 /// Made for comparing, not for running: conditionals and variables are not understood.
 pub(crate) fn rules(text: &str, target: &str) -> Option<String> {
-    let mut found = String::new();
+    let mut rules = String::new();
     let mut inside = false;
     for line in text.lines() {
         let is_recipe = line.starts_with('\t');
@@ -17,11 +17,11 @@ pub(crate) fn rules(text: &str, target: &str) -> Option<String> {
             inside = is_head(line, target);
         }
         if inside {
-            found.push_str(line.trim_end());
-            found.push('\n');
+            rules.push_str(line.trim_end());
+            rules.push('\n');
         }
     }
-    (!found.is_empty()).then(|| found.trim_end().to_owned())
+    (!rules.is_empty()).then(|| rules.trim_end().to_owned())
 }
 
 /// True for `target:` and `a target b:`, not for `target := x`.

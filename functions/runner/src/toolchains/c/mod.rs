@@ -41,7 +41,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     example: "make check",
 };
 
-/// Where a build outside of the sources is.
+/// Folder of a build outside of the sources.
 const BUILD: &str = "~/build";
 
 fn unit(folder: &Folder<'_>) -> Option<Unit> {

@@ -152,7 +152,7 @@ impl Matcher {
         Matcher { set, lines }
     }
 
-    /// What this line is, for each runner.
+    /// Meaning of this line, for each runner.
     pub(super) fn matches<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Match<'a>> {
         let numbers = self.set.matches(text.as_bytes()).into_iter();
         numbers.filter_map(move |number| {
@@ -178,16 +178,16 @@ fn read<'a>(regex: &Regex, text: &'a str) -> Option<(Values, Option<&'a str>)> {
     let captures = regex.captures(text.as_bytes())?;
     let named = regex.capture_names().enumerate();
     for (name, number) in named.filter_map(|(number, name)| Some((name?, number))) {
-        let Some(found) = captures.get(number) else {
+        let Some(capture) = captures.get(number) else {
             continue;
         };
-        let found = text.get(found.range())?;
+        let value = text.get(capture.range())?;
         match name {
-            "list" | "remarks" => values.add_list(found)?,
-            "pairs" => values.add_pairs(found),
-            "dots" => values.add_dots(found),
-            "name" => test = Some(found.trim()),
-            _ => values.add(Meaning::of_capture(name)?, found.parse().ok()?),
+            "list" | "remarks" => values.add_list(value)?,
+            "pairs" => values.add_pairs(value),
+            "dots" => values.add_dots(value),
+            "name" => test = Some(value.trim()),
+            _ => values.add(Meaning::of_capture(name)?, value.parse().ok()?),
         }
     }
     Some((values, test))

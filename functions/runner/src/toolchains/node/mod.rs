@@ -95,7 +95,7 @@ pub(super) const SCRIPTS: [&str; 9] = [
     "build",
     "postbuild",
 ];
-/// What `npm init` writes where there are no tests.
+/// Text that `npm init` writes where there are no tests.
 const NO_TESTS: &str = "no test specified";
 /// Lists of dependencies in `package.json`.
 const DEPENDENCIES: [&str; 4] = [
@@ -163,7 +163,7 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
     Some(unit)
 }
 
-/// Whether the package's own entry is built: a file that is not in the repository, with a script that
+/// True if the package's own entry is built: a file that is not in the repository, with a script that
 /// makes it, which neither the tests nor the install run themselves.
 fn needs_build(folder: &Folder<'_>, package: &Value) -> bool {
     let runs_build = |name: &str| script(package, name).is_some_and(|text| text.contains("build"));

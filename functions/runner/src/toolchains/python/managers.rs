@@ -19,7 +19,7 @@ pub(super) enum Manager {
     Nox(&'static str),
 }
 
-/// What a manager does for a project.
+/// Commands of a manager for a project.
 pub(super) struct Plan {
     pub(super) install: Option<String>,
     pub(super) test: String,

@@ -118,7 +118,7 @@ pub(super) fn variables(home: &Path, path: &OsStr) -> Vec<(&'static str, OsStrin
     vec![("VIRTUAL_ENV", venv.into_os_string()), ("PATH", paths)]
 }
 
-/// Whether there is a file in which a runner of Python finds tests.
+/// True if there is a file in which a runner of Python finds tests.
 fn has_tests(folder: &Folder<'_>) -> bool {
     folder.files().any(|file| {
         let name = file.rsplit('/').next().unwrap_or_default();

@@ -33,7 +33,7 @@ pub(super) struct Project {
     pub(super) groups: Vec<String>,
     /// Files of requirements that name any.
     pub(super) requirements: Vec<&'static str>,
-    /// Whether it can be installed itself.
+    /// True if it can be installed itself.
     pub(super) is_package: bool,
     /// Texts of the declarations above.
     declared: String,
@@ -97,12 +97,12 @@ impl Project {
         self.pyproject.get("tool")?.get(name)
     }
 
-    /// Whether there is anything to install.
+    /// True if there is anything to install.
     pub(super) fn is_declared(&self) -> bool {
         self.is_package || !self.requirements.is_empty() || !self.groups.is_empty()
     }
 
-    /// Whether it declares what its tests need apart from what it needs itself.
+    /// True if it declares what its tests need apart from what it needs itself.
     pub(super) fn declares_tests(&self) -> bool {
         let of_tests = |file: &str| file != "requirements.txt";
         !self.extras.is_empty()
@@ -110,7 +110,7 @@ impl Project {
             || self.requirements.iter().any(|file| of_tests(file))
     }
 
-    /// Whether what is installed names pytest.
+    /// True if what is installed names pytest.
     pub(super) fn declares_pytest(&self) -> bool {
         self.declared.contains("pytest")
     }
@@ -136,7 +136,7 @@ fn sets(table: Option<&Value>) -> Vec<String> {
         .collect()
 }
 
-/// Whether `setup.cfg` or `setup.py` declares an extra.
+/// True if `setup.cfg` or `setup.py` declares an extra.
 fn extras_of_setup(setup_cfg: &str, setup_py: &str, name: &str) -> bool {
     let section = setup_cfg.split("[options.extras_require]").nth(1);
     let section = section

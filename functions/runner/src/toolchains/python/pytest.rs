@@ -24,7 +24,7 @@ const OWN_FILES: [&str; 4] = ["conftest.py", "pytest.ini", ".pytest.ini", "pytes
 /// Most files of tests that are read.
 const MAX_READ: usize = 200;
 
-/// Whether the tests of the project need pytest.
+/// True if the tests of the project need pytest.
 pub(super) fn is_for_pytest(folder: &Folder<'_>) -> bool {
     let demands = |name: &&str| {
         folder

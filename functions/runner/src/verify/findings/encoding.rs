@@ -7,12 +7,19 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 /// Bytes in which a declaration stands, if there is one.
 const MAX_DECLARATION_BYTES: usize = 200;
+/// Longest name of an encoding in a message, in characters.
+const MAX_LABEL_CHARS: usize = 40;
+
+/// An encoding that a document declares and nobody knows; the rest of a sentence that begins with its path.
+#[derive(Debug, thiserror::Error)]
+#[error("has an unknown encoding: {0}")]
+pub(in crate::verify) struct UnknownEncoding(String);
 
 /// The document as text; what is no character of its encoding is replaced.
 ///
 /// # Errors
-/// When the encoding that it declares is not known, as the rest of a sentence.
-pub(in crate::verify) fn xml_text(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
+/// When the encoding that it declares is not known.
+pub(in crate::verify) fn xml_text(bytes: &[u8]) -> Result<Cow<'_, str>, UnknownEncoding> {
     if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
         return Ok(encoding.decode_without_bom_handling(&bytes[mark..]).0);
     }
@@ -24,7 +31,7 @@ pub(in crate::verify) fn xml_text(bytes: &[u8]) -> Result<Cow<'_, str>, String> 
     Ok(encoding.decode_without_bom_handling(bytes).0)
 }
 
-fn declared(bytes: &[u8]) -> Result<&'static Encoding, String> {
+fn declared(bytes: &[u8]) -> Result<&'static Encoding, UnknownEncoding> {
     let start = &bytes[..bytes.len().min(MAX_DECLARATION_BYTES)];
     let start = String::from_utf8_lossy(start);
     let declaration = start
@@ -41,7 +48,8 @@ fn declared(bytes: &[u8]) -> Result<&'static Encoding, String> {
         return Ok(UTF_8);
     };
     let encoding = Encoding::for_label(label.as_bytes());
-    let encoding = encoding.ok_or_else(|| format!("has an unknown encoding: {label:.40}"))?;
+    let encoding =
+        encoding.ok_or_else(|| UnknownEncoding(label.chars().take(MAX_LABEL_CHARS).collect()))?;
     // Its declaration could not be read if it were so.
     let is_wide = encoding == UTF_16LE || encoding == UTF_16BE;
     Ok(if is_wide { UTF_8 } else { encoding })
@@ -97,7 +105,9 @@ mod tests {
 
     #[test]
     fn an_encoding_that_nobody_knows_is_named() {
-        let why = xml_text(b"<?xml version='1.0' encoding='x-none'?><a/>").unwrap_err();
+        let why = xml_text(b"<?xml version='1.0' encoding='x-none'?><a/>")
+            .unwrap_err()
+            .to_string();
         assert_eq!(why, "has an unknown encoding: x-none");
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn of_report(
 ) -> Result<Vec<PathBuf>, String> {
     let literal = PathBuf::from(path);
     let is_there = safe_files::metadata_of_target(dir, &literal).is_ok();
-    let found = if is_there || !is_pattern(path) {
+    let reports = if is_there || !is_pattern(path) {
         vec![literal]
     } else {
         let glob = Glob::try_from(path.trim_start_matches("./").to_owned())?;
@@ -38,10 +38,10 @@ pub(super) fn of_report(
             .filter_map(|n| all.get(n).cloned())
             .collect()
     };
-    if found.is_empty() {
+    if reports.is_empty() {
         return Err("matches no file".to_owned());
     }
-    if found.len() > MAX_FILES {
+    if reports.len() > MAX_FILES {
         return Err(format!("matches more than {MAX_FILES} files"));
     }
     let is_new = |path: &PathBuf| {
@@ -49,8 +49,8 @@ pub(super) fn of_report(
         let changed = meta.map(|meta| (meta.ctime(), meta.ctime_nsec()));
         changed.is_ok_and(|changed| since.is_none_or(|since| since.is_before(changed)))
     };
-    if since.is_some() && !found.iter().any(is_new) {
+    if since.is_some() && !reports.iter().any(is_new) {
         return Err("matches only files that existed before and were not written again".to_owned());
     }
-    Ok(found)
+    Ok(reports)
 }

@@ -101,7 +101,9 @@ impl Findings {
             return Err("is empty".to_owned());
         }
         match format {
-            TestReportFormat::Junit => junit::read(&xml_text(&bytes)?),
+            TestReportFormat::Junit => {
+                junit::read(&xml_text(&bytes).map_err(|why| why.to_string())?)
+            }
             TestReportFormat::Tap => tap::read(&String::from_utf8_lossy(&bytes)),
             TestReportFormat::Sarif => sarif::read(&bytes),
         }

@@ -75,7 +75,7 @@ pub struct RunView<'a> {
     pub order: &'a WorkOrder,
     /// The run.
     pub run: &'a Run,
-    /// Its lease, if it has one.
+    /// Lease of the run, if it has one.
     pub lease: Option<&'a Lease>,
     /// The deadline of its lease for which it is ended, if it is ended for one.
     pub due_at: Option<i64>,

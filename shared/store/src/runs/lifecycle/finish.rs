@@ -24,7 +24,7 @@ use crate::work_orders::WorkOrder;
 pub struct Stands<'a> {
     /// The run, with all events.
     pub run: &'a Run,
-    /// Its lease.
+    /// Lease of the run.
     pub lease: &'a Lease,
     /// What a client wants of it.
     pub stop_request: Option<StopRequest>,

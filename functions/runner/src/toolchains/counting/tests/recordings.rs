@@ -76,7 +76,7 @@ fn plain(name: &str) -> String {
     name.replace([' ', '›', '>', ':', '.', '#', '\\', '/', '(', ')', '"'], "")
 }
 
-/// What of a row does not hold.
+/// Parts of a row that do not hold.
 fn faults(row: &Map<String, Value>) -> Vec<String> {
     let file = row["file"].as_str().unwrap();
     let read = read(&fs::read(folder().join(file)).unwrap());
