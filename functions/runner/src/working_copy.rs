@@ -1,6 +1,8 @@
 //! A verification of a working copy, without a service: the plan as a run would determine it, its
-//! checks and their results, by the engine of runs. Commands run in the folder itself, as the
-//! caller's user.
+//! checks and their results, by the engine of runs. Commands run in a clean checkout, or in the folder
+//! itself, as the caller's user.
+
+mod checkout;
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -75,12 +77,25 @@ pub struct PlanStep {
     pub run: Option<String>,
 }
 
+/// Files that a verification of a working copy sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subjects {
+    /// A clean checkout, as a run's: tracked files and new ones, and nothing that git ignores.
+    Checkout,
+    /// The folder itself, with all that lies in it.
+    Folder,
+}
+
 /// Finds the plan of `dir`, and follows it unless only the plan is wanted. The program that calls
 /// this must answer to `supervise` and `inspect`, as `runner` does.
 ///
 /// # Errors
 /// A sentence for people.
-pub fn verify_working_copy(dir: &Path, only_plan: bool) -> Result<WorkingCopy, String> {
+pub fn verify_working_copy(
+    dir: &Path,
+    subjects: Subjects,
+    only_plan: bool,
+) -> Result<WorkingCopy, String> {
     let dir = fs::canonicalize(dir).map_err(|why| format!("{}: {why}", dir.display()))?;
     if !dir.is_dir() {
         return Err(format!("{} is not a folder", dir.display()));
@@ -88,6 +103,10 @@ pub fn verify_working_copy(dir: &Path, only_plan: bool) -> Result<WorkingCopy, S
     become_subreaper().map_err(|why| why.to_string())?;
     let scratch = Scratch::create()
         .map_err(|why| format!("a folder for temporary files could not be made: {why}"))?;
+    let dir = match subjects {
+        Subjects::Folder => dir,
+        Subjects::Checkout => checkout::check_out(&dir, &scratch.0.join("checkout"))?,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use awo_runner::{PlanOutline, WorkingCopy, verify_working_copy};
+use awo_runner::{PlanOutline, Subjects, WorkingCopy, verify_working_copy};
 use serde_json::json;
 
 use crate::answers::Tests;
@@ -34,7 +34,13 @@ fn inspect(args: impl Iterator<Item = OsString>) -> ExitCode {
 /// Verifies, or shows the plan.
 pub fn run(wanted: &Verify, output: &Output) -> Result<(), Failure> {
     let only_plan = wanted.plan || wanted.explain || wanted.write;
-    let working_copy = verify_working_copy(&wanted.dir, only_plan).map_err(Failure::Refused)?;
+    let subjects = if wanted.in_place {
+        Subjects::Folder
+    } else {
+        Subjects::Checkout
+    };
+    let working_copy = verify_working_copy(&wanted.dir, subjects, only_plan);
+    let working_copy = working_copy.map_err(Failure::Refused)?;
     if wanted.write {
         write(wanted, &working_copy.plan)?;
     }

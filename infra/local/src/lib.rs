@@ -34,6 +34,7 @@ pub mod service;
 pub mod shutdown;
 pub mod sqs;
 pub mod sts;
+pub mod workspace_root;
 
 pub use arn::{ACCOUNT, REGION};
 pub use in_process::http_client;

@@ -17,6 +17,7 @@ use awo_domain::money::MicroCredits;
 use awo_domain::{Error, TransactionId};
 use awo_local::confinement::Confinement;
 use awo_local::metrics::Metrics;
+use awo_local::workspace_root;
 use awo_local::{Options, Service};
 use awo_store::Store;
 use awo_store::ledger::credits::Booking;
@@ -183,10 +184,18 @@ fn options(data_dir: &Path) -> Result<Options, Failure> {
     let port = port("AWO_PORT")?.unwrap_or(DEFAULT_PORT);
     let workspace_root = match setting("AWO_WORKSPACE_ROOT") {
         Some(root) => std::path::absolute(root)?,
-        None => data_dir.join("workspaces"),
+        None => workspace_root::default_root(data_dir)
+            .map_err(|error| format!("cannot make a folder for workspaces: {error}"))?,
     };
     let log_dir = data_dir.join("task-logs");
     make_private_dir(&workspace_root)?;
+    if let Some(file) = workspace_root::file_above(&workspace_root) {
+        eprintln!(
+            "awo-local: {} is above the workspaces: tool chains of runs may take it for a part of their \
+             project. Name a folder outside of any project with AWO_WORKSPACE_ROOT",
+            file.display()
+        );
+    }
     make_private_dir(&log_dir)?;
     let mut settings = BTreeMap::new();
     if setting("AWO_ALLOW_FILE_REPOSITORIES").is_none() {

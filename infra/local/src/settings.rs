@@ -43,7 +43,7 @@ const SETTINGS: [Setting; 29] = [
     setting(
         "AWO_WORKSPACE_ROOT",
         "folder of the runs' workspaces",
-        "<AWO_DATA_DIR>/workspaces",
+        "<AWO_DATA_DIR>/workspaces; a folder of the system's if a project is above",
         "/srv/awo",
     ),
     setting(

@@ -17,16 +17,18 @@ pub struct Checks {
 }
 
 const VERIFY_HELP: &str = "\
-The verification plan comes from verify.yaml, or is derived from the project's manifests. The
-runner's engine runs it in the folder itself, with an empty HOME, your PATH, CI=true and the places of
-your tool chains; no other environment variable is passed. A run verifies a clean checkout of the commit, so uncommitted and
-ignored files may change the result.
+The verification plan comes from verify.yaml, or is derived from the project's manifests. As in a run,
+the runner's engine runs it in a clean checkout, with an empty HOME, your PATH, CI=true and the places of
+your tool chains; no other environment variable is passed. The checkout has your uncommitted changes and
+new files, and nothing that git ignores; your folder stays as it is. With --in-place the commands run in
+the folder itself: what is installed and built there is used again, so the result may differ from a run's.
 
 Exit codes: 0 if the verification passes, 1 if it does not.
 
 Examples:
   awo verify
   awo verify ../project --plan
+  awo verify --in-place
   awo verify --explain
   awo verify --write";
 
@@ -43,6 +45,9 @@ pub struct Verify {
     /// verify.yaml
     #[arg(long)]
     pub explain: bool,
+    /// Run the commands in the folder itself instead of a clean checkout
+    #[arg(long)]
+    pub in_place: bool,
     /// Write a detected plan to verify.yaml, without running it
     #[arg(long, conflicts_with = "explain")]
     pub write: bool,

@@ -9,6 +9,7 @@
 mod admin;
 mod audit;
 mod call;
+mod checkouts;
 mod contexts;
 mod diff_and_purge;
 mod double;

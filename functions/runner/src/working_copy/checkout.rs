@@ -1,0 +1,413 @@
+//! A clean checkout of a working copy, as a fresh clone of it would be if its changes were committed.
+//!
+//! The working copy itself is only read: the index, the objects and the commit of uncommitted changes
+//! are those of the checkout. Git runs as the caller's user and with the caller's settings, since both
+//! the repository and the commands that follow are the caller's own.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::litter;
+
+/// Variables of git that name another repository: those of a hook that calls us, for example.
+const VARIABLES: [&str; 9] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_WORK_TREE",
+];
+/// Author of a commit that exists in the checkout alone.
+const IDENTITY: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "awo verify"),
+    ("GIT_AUTHOR_EMAIL", "awo@localhost"),
+    ("GIT_COMMITTER_NAME", "awo verify"),
+    ("GIT_COMMITTER_EMAIL", "awo@localhost"),
+];
+/// Mode of a submodule in an index.
+const SUBMODULE: &[u8] = b"160000 ";
+/// Greatest depth of submodules within submodules.
+const MAX_NESTED: usize = 10;
+
+/// Makes the clean checkout `to`, which does not exist, of the working copy around `dir`, and returns
+/// the folder in it that is `dir`'s. A folder that is in no repository is checked out as one would be
+/// that holds its files, but for what its `.gitignore` and litter exclude.
+///
+/// # Errors
+/// Git's own reason, for people.
+pub(super) fn check_out(dir: &Path, to: &Path) -> Result<PathBuf, String> {
+    match repository_of(dir)? {
+        Some(source) => {
+            source.clone_to(to, 0)?;
+            Ok(to.join(&source.prefix))
+        }
+        None => {
+            import(dir, to)?;
+            Ok(to.to_owned())
+        }
+    }
+}
+
+/// A repository and its work tree.
+struct Source {
+    top: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    /// The requested folder, below `top`.
+    prefix: PathBuf,
+}
+
+/// The repository around `dir`, unless it ignores `dir`: then `dir` is none of its business.
+fn repository_of(dir: &Path) -> Result<Option<Source>, String> {
+    let queries = [
+        "--show-toplevel",
+        "--absolute-git-dir",
+        "--git-common-dir",
+        "--show-prefix",
+    ];
+    let mut paths = Vec::new();
+    for query in queries {
+        let answer = Git::at(dir).output(["rev-parse", query])?;
+        if !answer.status.success() {
+            let reason = String::from_utf8_lossy(&answer.stderr);
+            let is_none = reason.contains("not a git repository")
+                || reason.contains("must be run in a work tree");
+            return if is_none {
+                Ok(None)
+            } else {
+                Err(first_of(&reason))
+            };
+        }
+        let line = answer.stdout.strip_suffix(b"\n").unwrap_or(&answer.stdout);
+        paths.push(PathBuf::from(OsString::from_vec(line.to_vec())));
+    }
+    let [top, git_dir, common_dir, prefix] =
+        <[PathBuf; 4]>::try_from(paths).map_err(|_| "git named no work tree".to_owned())?;
+    let is_ignored = !prefix.as_os_str().is_empty()
+        && Git::at(dir)
+            .output(["check-ignore", "--quiet", "."])?
+            .status
+            .success();
+    Ok((!is_ignored).then(|| Source {
+        common_dir: dir.join(common_dir),
+        top,
+        git_dir,
+        prefix,
+    }))
+}
+
+impl Source {
+    fn clone_to(&self, to: &Path, depth: usize) -> Result<(), String> {
+        let mut clone = Git::at(&self.top);
+        clone.command.args([
+            "clone",
+            "--quiet",
+            "--shared",
+            "--no-checkout",
+            "--template=",
+            "--",
+        ]);
+        clone.command.args([self.top.as_os_str(), to.as_os_str()]);
+        clone.done()?;
+        let checkout = Git::at(to);
+        self.copy_settings(to)?;
+        let index = self.snapshot(to)?;
+        let tree = Git::at(to).with_index(&index).line(["write-tree"])?;
+        let head = Git::at(to)
+            .line(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
+            .ok();
+        let commit = commit_of(to, &tree, head.as_deref())?;
+        checkout.run(["update-ref", "HEAD", commit.as_str()])?;
+        Git::at(to).run(["read-tree", "--reset", "-u", "HEAD"])?;
+        fs::remove_file(&index).map_err(|why| why.to_string())?;
+        if depth < MAX_NESTED {
+            self.check_out_submodules(to, depth)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the checkout the origin's address, without a credential, and the place of LFS contents.
+    fn copy_settings(&self, to: &Path) -> Result<(), String> {
+        let origin = Git::at(&self.top)
+            .line(["config", "--get", "remote.origin.url"])
+            .ok();
+        match origin {
+            Some(url) => Git::at(to).run(["config", "remote.origin.url", &without_user(&url)])?,
+            None => Git::at(to).run(["remote", "remove", "origin"])?,
+        }
+        let lfs = self.common_dir.join("lfs");
+        if lfs.is_dir() {
+            let mut set = Git::at(to);
+            set.command.args(["config", "lfs.storage"]).arg(&lfs);
+            set.done()?;
+        }
+        Ok(())
+    }
+
+    /// An index of the work tree as it is: its changes and its new files are in it, litter is not. The
+    /// objects that it adds are the checkout's.
+    fn snapshot(&self, to: &Path) -> Result<PathBuf, String> {
+        let index = to.join(".git/index.working-copy");
+        match fs::copy(self.git_dir.join("index"), &index) {
+            Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
+                return Err(format!("the index cannot be read: {why}"));
+            }
+            _ => {}
+        }
+        let in_source = || {
+            let mut git = Git::at(&self.top).with_index(&index);
+            let objects = to.join(".git/objects");
+            git.command.env("GIT_OBJECT_DIRECTORY", objects);
+            let shared = self.common_dir.join("objects");
+            git.command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", shared);
+            git
+        };
+        add_all(&self.top, in_source)?;
+        Ok(index)
+    }
+
+    /// Checks out the submodules that the working copy has, at the commits at which it has them.
+    fn check_out_submodules(&self, to: &Path, depth: usize) -> Result<(), String> {
+        let staged = Git::at(to).bytes(["ls-files", "--stage", "-z"])?;
+        let links = staged.split(|byte| *byte == 0);
+        for link in links.filter(|entry| entry.starts_with(SUBMODULE)) {
+            let mut parts = link.splitn(2, |byte| *byte == b'\t');
+            let head = parts.next().unwrap_or_default();
+            let path = Path::new(OsStr::from_bytes(parts.next().unwrap_or_default()));
+            let commit = String::from_utf8_lossy(head);
+            let Some(commit) = commit.split(' ').nth(1) else {
+                continue;
+            };
+            let (dir, below) = (self.top.join(path), to.join(path));
+            // Without it, git answers for the repository around it.
+            if fs::symlink_metadata(dir.join(".git")).is_err() {
+                continue;
+            }
+            let Some(submodule) = repository_of(&dir)? else {
+                continue;
+            };
+            submodule.clone_at(&below, commit, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    fn clone_at(&self, to: &Path, commit: &str, depth: usize) -> Result<(), String> {
+        let mut clone = Git::at(&self.top);
+        clone.command.args([
+            "clone",
+            "--quiet",
+            "--shared",
+            "--no-checkout",
+            "--template=",
+            "--",
+        ]);
+        clone.command.args([self.top.as_os_str(), to.as_os_str()]);
+        clone.done()?;
+        self.copy_settings(to)?;
+        Git::at(to).run(["checkout", "--quiet", "--detach", commit])?;
+        if depth < MAX_NESTED {
+            self.check_out_submodules(to, depth)?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a repository of the files of a folder that is in none.
+fn import(dir: &Path, to: &Path) -> Result<(), String> {
+    let mut init = Git::at(dir);
+    init.command
+        .args(["init", "--quiet", "--template=", "--"])
+        .arg(to);
+    init.done()?;
+    let index = to.join(".git/index.working-copy");
+    let in_folder = || {
+        let mut git = Git::at(dir).with_index(&index);
+        git.command.env("GIT_DIR", to.join(".git"));
+        git.command.env("GIT_WORK_TREE", dir);
+        git
+    };
+    add_all(dir, in_folder)?;
+    let tree = Git::at(to).with_index(&index).line(["write-tree"])?;
+    let commit = commit_of(to, &tree, None)?;
+    Git::at(to).run(["update-ref", "HEAD", commit.as_str()])?;
+    Git::at(to).run(["read-tree", "--reset", "-u", "HEAD"])?;
+    fs::remove_file(&index).map_err(|why| why.to_string())
+}
+
+/// Stages all files of a work tree but litter that the repository does not have among its own.
+fn add_all(top: &Path, git: impl Fn() -> Git) -> Result<(), String> {
+    let tracked = paths(&git().bytes(["ls-files", "-z"])?);
+    let untracked = git().bytes(["ls-files", "--others", "--exclude-standard", "-z"])?;
+    let litter: Vec<PathBuf> = paths(&untracked)
+        .into_iter()
+        .filter(|path| litter::covers(top, path))
+        .collect();
+    let litter = litter::without_own(litter, &tracked);
+    let mut specs = b".\0".to_vec();
+    for path in litter {
+        specs.extend_from_slice(b":(exclude,literal,top)");
+        specs.extend_from_slice(path.as_os_str().as_bytes());
+        specs.push(0);
+    }
+    let mut add = git();
+    add.command.args([
+        "add",
+        "--all",
+        "--pathspec-from-file=-",
+        "--pathspec-file-nul",
+    ]);
+    add.done_with(&specs)
+}
+
+fn paths(listed: &[u8]) -> Vec<PathBuf> {
+    let entries = listed.split(|byte| *byte == 0);
+    entries
+        .filter(|path| !path.is_empty())
+        .map(|path| PathBuf::from(OsStr::from_bytes(path)))
+        .collect()
+}
+
+/// The commit `head` if it has this tree, else a new one on it.
+fn commit_of(to: &Path, tree: &str, head: Option<&str>) -> Result<String, String> {
+    let Some(head) = head else {
+        return Git::at(to).line(["commit-tree", "-m", "working copy", tree]);
+    };
+    if Git::at(to).line(["rev-parse", &format!("{head}^{{tree}}")])? == tree {
+        return Ok(head.to_owned());
+    }
+    Git::at(to).line(["commit-tree", "-m", "working copy", "-p", head, tree])
+}
+
+/// A URL without the user and password that it may hold.
+fn without_user(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (authority, path) = match rest.find('/') {
+        Some(slash) => rest.split_at(slash),
+        None => (rest, ""),
+    };
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    let user = authority.strip_suffix(host).unwrap_or_default();
+    // `ssh://git@host` needs its user, and has no password.
+    if user.contains(':') || scheme.starts_with("http") {
+        format!("{scheme}://{host}{path}")
+    } else {
+        url.to_owned()
+    }
+}
+
+fn first_of(reason: &str) -> String {
+    let reason = reason.trim().replace("fatal: ", "");
+    if reason.is_empty() {
+        "git failed without a reason".to_owned()
+    } else {
+        reason
+    }
+}
+
+/// One call of git.
+struct Git {
+    command: Command,
+}
+
+impl Git {
+    fn at(dir: &Path) -> Git {
+        let mut command = Command::new("git");
+        for name in VARIABLES {
+            command.env_remove(name);
+        }
+        command.envs(IDENTITY);
+        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        command.env("GIT_LFS_SKIP_PUSH", "1");
+        // A clone of the caller's own files is no transport.
+        command.args([
+            "-c",
+            "protocol.file.allow=always",
+            "-c",
+            "core.hooksPath=/dev/null",
+        ]);
+        command.args(["-c", "advice.addEmbeddedRepo=false", "-c", "gc.auto=0"]);
+        command.arg("-C").arg(dir);
+        Git { command }
+    }
+
+    fn with_index(mut self, index: &Path) -> Git {
+        self.command.env("GIT_INDEX_FILE", index);
+        self
+    }
+
+    fn output<const N: usize>(mut self, args: [&str; N]) -> Result<std::process::Output, String> {
+        self.command.args(args);
+        let output = self.command.stdin(Stdio::null()).output();
+        output.map_err(|why| format!("git cannot be started: {why}"))
+    }
+
+    fn bytes<const N: usize>(self, args: [&str; N]) -> Result<Vec<u8>, String> {
+        let output = self.output(args)?;
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            Err(first_of(&String::from_utf8_lossy(&output.stderr)))
+        }
+    }
+
+    fn line<const N: usize>(self, args: [&str; N]) -> Result<String, String> {
+        let bytes = self.bytes(args)?;
+        Ok(String::from_utf8_lossy(&bytes)
+            .trim_end_matches('\n')
+            .to_owned())
+    }
+
+    fn run<const N: usize>(self, args: [&str; N]) -> Result<(), String> {
+        self.bytes(args).map(drop)
+    }
+
+    fn done(self) -> Result<(), String> {
+        self.run([])
+    }
+
+    fn done_with(mut self, input: &[u8]) -> Result<(), String> {
+        self.command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let cannot = |why: std::io::Error| format!("git cannot be started: {why}");
+        let mut child = self.command.spawn().map_err(cannot)?;
+        // A git that ends early says why; what it did not read is of no use.
+        let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input));
+        let output = child.wait_with_output().map_err(cannot)?;
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(first_of(&String::from_utf8_lossy(&output.stderr)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_named_without_its_password() {
+        let cases = [
+            ("https://u:p@h.example/a@b.git", "https://h.example/a@b.git"),
+            ("https://token@h.example/a", "https://h.example/a"),
+            ("ssh://git@h.example/a", "ssh://git@h.example/a"),
+            ("git@h.example:a/b", "git@h.example:a/b"),
+            ("/srv/a", "/srv/a"),
+        ];
+        for (url, named) in cases {
+            assert_eq!(without_user(url), named);
+        }
+    }
+}
