@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::agent_user::AgentUser;
+use crate::environment::SearchLimit;
 use crate::masks::Masks;
 use crate::output::Tail;
 use crate::sandbox::Machine;
@@ -173,6 +174,11 @@ impl ContainedProcesses {
             masks: Masks::default(),
             client_code: None,
         })
+    }
+
+    /// The limit of a search for secrets in a run with so much time left.
+    pub(crate) fn search_limit(&self, left: Duration) -> SearchLimit {
+        SearchLimit::after(left, self.stop.clone())
     }
 
     /// Returns once everything is to stop.

@@ -161,6 +161,16 @@ impl Layout {
         Ok(())
     }
 
+    /// Puts the workspace among the folders that the run's end removes, and an empty one in its place.
+    pub(crate) fn discard_workspace(&self) -> io::Result<()> {
+        let workspace = self.workspace();
+        match fs::rename(&workspace, self.aside().join("workspace")) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+            renamed => renamed?,
+        }
+        self.make_agents_dir(&workspace)
+    }
+
     /// Removes what the run does not need after its end; the workspace stays.
     pub(crate) fn sweep(&self) {
         for dir in [self.home(), self.tmp(), self.verify_root(), self.aside()] {
@@ -281,6 +291,14 @@ pub(crate) fn clear(path: &Path) -> io::Result<()> {
         Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(why) => Err(why),
     }
+}
+
+/// Removes everything below a folder.
+pub(crate) fn empty(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        clear(&entry?.path())?;
+    }
+    Ok(())
 }
 
 /// Writes a file anew, readable for the agent; what stood there is removed and not written to.

@@ -9,6 +9,7 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use awo_domain::VerificationId;
@@ -25,7 +26,7 @@ use crate::control_client::{CallError, NotClaimed, VerificationClient};
 use crate::environment::{Environment, NotSetUp, Setup, scrub_in_background};
 use crate::exit::{EXIT_FENCED, EXIT_TERMINATED, refuse};
 use crate::inspection::{Inspector, MEMORY_MB};
-use crate::layout::{Room, write_anew};
+use crate::layout::{self, Room, write_anew};
 use crate::output::last_bytes;
 use crate::plan::{Command, FrozenPlan};
 use crate::registries::Registries;
@@ -223,9 +224,13 @@ impl Inside<'_> {
                 let why = format!("the verification's time of {ms} ms is used up");
                 Ok(not_judged(plugins, error(SETUP, &why)))
             }
+            Err(NotSetUp::NotSearched(why)) => {
+                let why = format!("the workspace is not verified: {why}");
+                Ok(not_judged(plugins, error(SETUP, &why)))
+            }
             Err(NotSetUp::Stopped(stopped)) => Err(stopped),
         };
-        let scrubbed = self.scrub(dir, since).await;
+        let scrubbed = self.scrub(dir, since, began).await;
         let mut result = match (judged?, scrubbed) {
             (result, Ok(())) => result,
             (_, Err(why)) => not_judged(plugins, error(SETUP, &why)),
@@ -269,11 +274,24 @@ impl Inside<'_> {
         setup.run(|| limit.saturating_sub(began.elapsed())).await
     }
 
-    /// Takes every secret out of the workspace.
-    async fn scrub(&self, dir: WorkDir, since: SystemTime) -> Result<(), String> {
+    /// Takes every secret out of the workspace; what cannot be searched is deleted.
+    async fn scrub(&self, dir: WorkDir, since: SystemTime, began: Instant) -> Result<(), String> {
         let masks = self.environment.masks.clone();
+        let dir = Arc::new(dir);
         let folders = vec![dir.checkout()];
-        scrub_in_background(masks, folders, since, self.processes.user(), dir).await
+        let left = Duration::from_millis(self.spec.timeout_ms).saturating_sub(began.elapsed());
+        let limit = (self.processes.search_limit(left), Arc::clone(&dir));
+        let scrubbed = scrub_in_background(masks, folders, since, self.processes.user(), limit);
+        let Err(why) = scrubbed.await else {
+            return Ok(());
+        };
+        let emptied = tokio::task::spawn_blocking(move || layout::empty(&dir.checkout())).await;
+        let also = match emptied {
+            Ok(Ok(())) => "its files were deleted".to_owned(),
+            Ok(Err(why)) => format!("its files could not be deleted: {why}"),
+            Err(why) => format!("its files could not be deleted: {why}"),
+        };
+        Err(format!("the workspace may hold secrets: {why}; {also}"))
     }
 }
 

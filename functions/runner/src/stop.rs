@@ -181,6 +181,11 @@ impl StopSignal {
         self.0.borrow().map(|stop| stop.reason)
     }
 
+    /// The moment at which everything is killed, if everything stops.
+    pub(crate) fn kill_at(&self) -> Option<Instant> {
+        self.0.borrow().map(|stop| stop.timetable.kill_at)
+    }
+
     /// What a client requests, if that is why everything stops.
     pub(crate) fn stop_request(&self) -> Option<StopRequest> {
         match self.reason() {

@@ -1,5 +1,6 @@
-//! Caches: folders that a setup fills and the next one finds, by environment and by the lock files of
-//! the commit that a run begins with.
+//! Caches: folders that a setup fills and the next one finds, by environment, repository and branch, and by the
+//! lock files of the commit that a run begins with. A branch finds its own entries and those of the default
+//! branch: a setup runs code of its branch, which must not reach another one.
 //!
 //! They lie beside the workspace archives of an organization, so no other organization has them. An
 //! entry is one folder. It is written once, by a setup that succeeded, before the agent begins and
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use awo_domain::environment::EnvironmentName;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
@@ -72,22 +74,61 @@ pub(crate) fn lock_files(listed: &[u8]) -> Vec<u8> {
     found.join(&0)
 }
 
-/// What the entries of a run are found by.
+/// Code whose setup fills caches.
+#[derive(Debug, Clone)]
+pub(crate) struct CachedCode<'a> {
+    pub(crate) environment: &'a EnvironmentName,
+    /// URL of its repository.
+    pub(crate) repository: &'a str,
+    pub(crate) branch: &'a str,
+    /// Absent where the branch is the default branch itself, or that is not known.
+    pub(crate) default_branch: Option<&'a str>,
+    /// False for code that is no head of its branch: it finds entries and writes none.
+    pub(crate) writes: bool,
+}
+
+/// Identity of the entries of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CacheKey(String);
+pub(crate) struct CacheKey {
+    own: String,
+    of_default_branch: Option<String>,
+    writes: bool,
+}
 
 impl CacheKey {
     /// None without lock files: nothing would say when an entry is out of date.
-    pub(crate) fn of(environment: &EnvironmentName, locks: &[u8]) -> Option<CacheKey> {
-        let hash = hex::encode(Sha256::digest(locks));
-        (!locks.is_empty()).then(|| CacheKey(format!("{environment}\n{hash}")))
+    pub(crate) fn of(code: &CachedCode<'_>, locks: &[u8]) -> Option<CacheKey> {
+        if locks.is_empty() {
+            return None;
+        }
+        let locks = hex::encode(Sha256::digest(locks));
+        let of = |branch: &str| {
+            let parts = [code.environment.as_str(), code.repository, branch, &locks];
+            json!(parts).to_string()
+        };
+        let default = code.default_branch.filter(|name| *name != code.branch);
+        Some(CacheKey {
+            own: of(code.branch),
+            of_default_branch: default.map(of),
+            writes: code.writes,
+        })
     }
 
-    fn entry(&self, path: &str) -> String {
-        let machine = (std::env::consts::OS, std::env::consts::ARCH);
-        let text = format!("{}\n{path}\n{machine:?}", self.0);
-        format!("{}.tar", hex::encode(Sha256::digest(text)))
+    /// Entries that may be restored, the first that there is.
+    fn readable(&self, path: &str) -> Vec<String> {
+        let keys = [Some(&self.own), self.of_default_branch.as_ref()];
+        keys.into_iter()
+            .flatten()
+            .map(|key| entry(key, path))
+            .collect()
     }
+}
+
+/// Name of an entry's file.
+fn entry(key: &str, path: &str) -> String {
+    let machine = [std::env::consts::OS, std::env::consts::ARCH];
+    let text = json!([key, path, machine]).to_string();
+    format!("{}.tar", hex::encode(Sha256::digest(text)))
 }
 
 /// The caches of an organization.
@@ -165,10 +206,8 @@ impl Cache {
         places: Places<'_>,
         (layout, staging): (&Layout, &Path),
     ) -> io::Result<bool> {
-        let entry = self.root.join(key.entry(path));
-        let archive = match fs::File::open(&entry) {
-            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(false),
-            other => other?,
+        let Some((entry, archive)) = self.open_entry(key, path)? else {
+            return Ok(false);
         };
         let (root, below) = places.of(path);
         let target = root.join(below);
@@ -188,9 +227,20 @@ impl Cache {
         Ok(true)
     }
 
+    fn open_entry(&self, key: &CacheKey, path: &str) -> io::Result<Option<(PathBuf, fs::File)>> {
+        for name in key.readable(path) {
+            let entry = self.root.join(name);
+            match fs::File::open(&entry) {
+                Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+                opened => return Ok(Some((entry, opened?))),
+            }
+        }
+        Ok(None)
+    }
+
     /// Stores each folder without an entry. A folder that cannot be stored is skipped.
     pub(crate) async fn keep(&self, key: &CacheKey, paths: &[String], places: Places<'_>) {
-        for path in paths {
+        for path in paths.iter().filter(|_| key.writes) {
             if let Err(why) = self.keep_one(key, path, places).await {
                 tracing::warn!(event = "cache_not_kept", path, %why, "a cache is not stored");
             }
@@ -201,7 +251,7 @@ impl Cache {
     }
 
     async fn keep_one(&self, key: &CacheKey, path: &str, places: Places<'_>) -> io::Result<()> {
-        let entry = self.root.join(key.entry(path));
+        let entry = self.root.join(entry(&key.own, path));
         let (root, below) = places.of(path);
         if entry.exists() || !is_plain(root, below) {
             return Ok(());

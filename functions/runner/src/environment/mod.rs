@@ -10,6 +10,7 @@
 mod archive;
 mod cache;
 mod scrub;
+mod search_limit;
 mod setup;
 
 use awo_domain::control::RunEnvironment;
@@ -21,8 +22,9 @@ use crate::masks::Masks;
 use crate::registries::Registries;
 
 pub(crate) use archive::Archiver;
-pub(crate) use cache::{Cache, CacheKey, Places, clean as clean_caches, lock_files};
+pub(crate) use cache::{Cache, CacheKey, CachedCode, Places, clean as clean_caches, lock_files};
 pub(crate) use scrub::scrub_in_background;
+pub(crate) use search_limit::{NotSearched, SearchLimit};
 pub(crate) use setup::{NotSetUp, Setup};
 
 /// The environment of a run; of a run without one it is empty.
@@ -53,11 +55,17 @@ impl Environment {
             .await
             .map_err(|why| format!("there is no way to the environment's registries: {why}"))?;
         environment.proxies = registries.variables();
-        if let Some(hosts) = of_run.and_then(|one| EgressHosts::of(&one.egress)) {
+        if let Some(hosts) = environment.hosts() {
             let opened = environment.limit_egress(hosts).await;
             opened.map_err(|why| format!("egress of the environment cannot be limited: {why}"))?;
         }
         Ok((environment, registries))
+    }
+
+    /// The hosts that it names; absent where every host may be reached.
+    pub(crate) fn hosts(&self) -> Option<EgressHosts> {
+        let of_run = self.of_run.as_ref();
+        of_run.and_then(|one| EgressHosts::of(&one.egress))
     }
 
     async fn limit_egress(&mut self, hosts: EgressHosts) -> Result<(), String> {

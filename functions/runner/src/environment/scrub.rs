@@ -21,6 +21,7 @@ use nix::libc::{O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::{Whence, lseek};
 use rustix::fs::{fgetxattr, fgetxattr_query, flistxattr, flistxattr_query, fremovexattr};
 
+use super::search_limit::{NotSearched, SearchLimit};
 use crate::agent_user::AgentUser;
 use crate::masks::Masks;
 use crate::safe_files::open_dir;
@@ -48,50 +49,45 @@ const OWN_ATTRIBUTES: &[u8] = b"user.";
 /// in shared folders is searched as well, where that is another user: ours has other things there.
 ///
 /// # Errors
-/// A sentence.
+/// [`NotSearched`]; the folders may then hold values.
 pub(crate) async fn scrub_in_background<K: Send + 'static>(
     masks: Masks,
     folders: Vec<PathBuf>,
     since: SystemTime,
     agents: Option<AgentUser>,
-    keeps: K,
-) -> Result<(), String> {
+    (limit, keeps): (SearchLimit, K),
+) -> Result<(), NotSearched> {
     let scrubbing = move || {
-        let own = scrub(&masks, &folders, since, None);
+        let own = scrub(&masks, &folders, (since, None), &limit);
         drop(keeps);
         let shared = agents.map_or(Ok(0), |user| {
-            scrub(&masks, &SHARED.map(PathBuf::from), since, Some(user.uid))
+            let of_agents = (since, Some(user.uid));
+            scrub(&masks, &SHARED.map(PathBuf::from), of_agents, &limit)
         });
         Ok::<_, io::Error>(own? + shared?)
     };
-    let why = match tokio::task::spawn_blocking(scrubbing).await {
-        Ok(Ok(0)) => return Ok(()),
-        Ok(Ok(files)) => {
-            tracing::info!(
-                event = "secrets_scrubbed",
-                files,
-                "secrets were taken out of files"
-            );
-            return Ok(());
-        }
-        Ok(Err(why)) => why.to_string(),
-        Err(_) => "a thread was lost".to_owned(),
-    };
-    Err(format!(
-        "the workspace could not be searched for secrets: {why}"
-    ))
+    let scrubbed = tokio::task::spawn_blocking(scrubbing).await;
+    let files = scrubbed.map_err(|_| io::Error::other("a thread was lost"))??;
+    if files > 0 {
+        tracing::info!(
+            event = "secrets_scrubbed",
+            files,
+            "secrets were taken out of files"
+        );
+    }
+    Ok(())
 }
 
 /// Takes the values out of all files below these folders that were changed since, by the kernel's own
 /// time, or of those that this user owns. How many files it was.
 ///
 /// # Errors
-/// If a file that may hold a value could be neither read nor removed.
+/// If a file that may hold a value could be neither read nor removed, or there was no time for it.
 fn scrub(
     masks: &Masks,
     folders: &[PathBuf],
-    since: SystemTime,
-    owner: Option<u32>,
+    (since, owner): (SystemTime, Option<u32>),
+    limit: &SearchLimit,
 ) -> io::Result<usize> {
     if masks.is_empty() {
         return Ok(0);
@@ -102,6 +98,7 @@ fn scrub(
         // A second of slack: file systems round.
         since: since.map_or(0, |since| since.as_secs().saturating_sub(1)),
         owner,
+        limit,
         looked: 0,
         changed: 0,
     };
@@ -131,6 +128,7 @@ struct Scrubber<'a> {
     since: u64,
     /// Files of another user are left alone; everything is searched where absent.
     owner: Option<u32>,
+    limit: &'a SearchLimit,
     looked: usize,
     changed: usize,
 }
@@ -149,6 +147,7 @@ impl Scrubber<'_> {
 
     /// An entry of an open folder, and all below it.
     fn entry(&mut self, entry: &DirEntry, depth: usize) -> io::Result<()> {
+        self.limit.check()?;
         let meta = entry.metadata()?;
         if self.owner.is_some_and(|owner| meta.uid() != owner) {
             return Ok(());
@@ -268,6 +267,7 @@ impl Scrubber<'_> {
             let mut stream = self.masks.stream();
             let (mut read, mut shown) = (0, 0);
             loop {
+                self.limit.check()?;
                 let count = data.read(&mut piece)?;
                 if count == 0 {
                     break;

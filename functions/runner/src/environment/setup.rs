@@ -9,7 +9,7 @@ use awo_domain::RunId;
 use awo_domain::environment::{DEFAULT_STEP_MS, SecretPhase};
 use awo_supervisor::Limits;
 
-use super::{Environment, scrub_in_background};
+use super::{Environment, NotSearched, scrub_in_background};
 use crate::agent_user::AgentUser;
 use crate::contained_process::ContainedProcesses;
 use crate::registries::Registries;
@@ -39,6 +39,8 @@ pub(crate) enum NotSetUp {
     Failed(String),
     /// There was no time left.
     OutOfTime,
+    /// The checkout may hold values that the next phase must not see.
+    NotSearched(NotSearched),
     Stopped(StopOutcome),
 }
 
@@ -91,7 +93,8 @@ impl Setup<'_> {
         let masks = self.environment.masks_before(self.before);
         let folders = [self.checkout, self.home, self.tmp];
         let folders = folders.map(Path::to_owned).to_vec();
-        let scrubbed = scrub_in_background(masks, folders, since, self.user, ()).await;
-        scrubbed.map_err(NotSetUp::Failed)
+        let limit = self.processes.search_limit(left());
+        let scrubbed = scrub_in_background(masks, folders, since, self.user, (limit, ())).await;
+        scrubbed.map_err(NotSetUp::NotSearched)
     }
 }

@@ -23,7 +23,7 @@ use super::request::{CountableCall, Route, checked};
 use super::under_way::UnderWay;
 use super::upstream::Outgoing;
 use super::worst_case::Bounds;
-use super::{CallState, now};
+use super::{CallState, now, reach};
 use crate::loopback::PipedBody;
 
 /// Largest request, in bytes; no provider takes a larger one.
@@ -123,6 +123,10 @@ async fn pass(
     let body = Vec::from(body.to_bytes());
     // Its turn and its body may have come late.
     at_work(&shared)?;
+    if let Some(hosts) = shared.hosts.as_ref().filter(|_| !body.is_empty()) {
+        let checked = reach::check(hosts, &body);
+        checked.map_err(|why| Refusal::new(StatusCode::BAD_REQUEST, why))?;
+    }
     let target = route.target(head.uri.query());
     let (under_way, outgoing) = match route.dialect {
         Some(dialect) => {

@@ -14,6 +14,7 @@ mod extras;
 mod members;
 mod outage;
 mod pace;
+mod reach;
 mod refusal;
 mod request;
 mod under_way;
@@ -24,6 +25,7 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use awo_domain::control::Provider;
+use awo_domain::environment::EgressHosts;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
@@ -66,6 +68,8 @@ pub(crate) struct Proxy {
 struct CallState {
     key: String,
     upstream: Upstream,
+    /// Hosts that a provider may reach for a call; all where absent.
+    hosts: Option<EgressHosts>,
     meter: SharedMeter,
     pace: Pace,
     /// The number of the attempt that may call; 0 if none may.
@@ -89,7 +93,11 @@ impl Proxy {
     ///
     /// # Errors
     /// A sentence for the operator.
-    pub(crate) async fn start(access: ModelAccess, meter: SharedMeter) -> Result<Proxy, String> {
+    pub(crate) async fn start(
+        mut access: ModelAccess,
+        meter: SharedMeter,
+    ) -> Result<Proxy, String> {
+        let hosts = access.hosts.take();
         let upstream = Upstream::new(access)?;
         let (listener, address) = loopback::listen().await?;
         let key = new_key()?;
@@ -102,6 +110,7 @@ impl Proxy {
         let shared = Arc::new(CallState {
             key,
             upstream,
+            hosts,
             meter,
             pace: Pace::default(),
             attempt: watch::Sender::new(0),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use awo_domain::control::bedrock::BedrockAccess;
 use awo_domain::control::{ModelEndpoint, ModelKey, Provider};
+use awo_domain::environment::EgressHosts;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use reqwest::Client;
@@ -61,6 +62,8 @@ pub(crate) struct ModelAccess {
     pub(crate) endpoints: Vec<ModelEndpoint>,
     /// Bedrock, where it answers Messages, and the issuer of its credentials.
     pub(crate) bedrock: Option<(BedrockAccess, CredentialIssuer)>,
+    /// Hosts that providers may reach for a call; all where absent.
+    pub(crate) hosts: Option<EgressHosts>,
 }
 
 impl ModelAccess {

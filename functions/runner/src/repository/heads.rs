@@ -12,6 +12,8 @@ use crate::git::{Call, GitError};
 
 /// The ref of the commit in the runner's repository.
 const HEAD: &str = "refs/awo/head";
+/// Longest question for the default branch: without an answer there are only fewer caches.
+const DEFAULT_BRANCH_LIMIT: Duration = Duration::from_secs(20);
 
 /// A commit to verify.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +71,26 @@ impl Repository {
             behind: behind.parse().unwrap_or(0),
             commit,
         })
+    }
+
+    /// Name of the branch that HEAD of the remote names, if it says so.
+    pub(crate) async fn default_branch(
+        &self,
+        source: &GitSource,
+        limit: Duration,
+    ) -> Option<String> {
+        let args = ["ls-remote", "--symref", "--quiet", "--"];
+        let operands = [source.repository.as_str(), "HEAD"];
+        let mut list = Call::new(args.into_iter().chain(operands));
+        list.remote = true;
+        list.limit = Some(limit.min(DEFAULT_BRANCH_LIMIT));
+        let listed = self.git.call(list).await.ok()?;
+        let listed = String::from_utf8(listed).ok()?;
+        let name = listed.lines().find_map(|line| {
+            let name = line.strip_prefix("ref: refs/heads/")?;
+            name.strip_suffix("\tHEAD")
+        });
+        name.map(str::to_owned)
     }
 
     async fn fetch<const N: usize>(

@@ -116,6 +116,7 @@ pub(super) async fn start_proxy(
     spec: &RunSpec,
     reporter: &Reporter,
     meter: &SharedMeter,
+    environment: &Environment,
 ) -> Result<Option<Proxy>, Abort> {
     if spec.model_keys.is_empty() && spec.bedrock.is_none() {
         return Ok(None);
@@ -125,6 +126,7 @@ pub(super) async fn start_proxy(
         keys: spec.model_keys.clone(),
         endpoints: spec.model_endpoints.clone(),
         bedrock: bedrock.map(|bedrock| (bedrock, reporter.credential_issuer())),
+        hosts: environment.hosts(),
     };
     let opened = Proxy::start(access, meter.clone());
     opened.await.map(Some).map_err(|why| {

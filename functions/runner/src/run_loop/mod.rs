@@ -147,7 +147,7 @@ pub(crate) async fn run(
                 NoWorkspace::Stopped => Abort::Stopped(StopOutcome::default()),
             })?;
         let meter = meter(spec, began)?;
-        let proxy = start_proxy(spec, reporter, &meter).await?;
+        let proxy = start_proxy(spec, reporter, &meter, &environment).await?;
         let mut work = Work {
             spec: spec.clone(),
             proxy: proxy.as_ref(),

@@ -12,7 +12,9 @@ use tokio::time::Instant;
 
 use super::services::{FIRST_PATIENCE, LATER_PATIENCE};
 use super::{Abort, Work, fail, millis};
-use crate::environment::{CacheKey, NotSetUp, Places, Setup, lock_files, scrub_in_background};
+use crate::environment::{
+    CacheKey, NotSearched, NotSetUp, Places, Setup, lock_files, scrub_in_background,
+};
 use crate::git::GitError;
 use crate::limits::limits;
 use crate::stop::StopOutcome;
@@ -122,6 +124,7 @@ impl Work<'_> {
             Ok(()) => Ok(restored),
             Err(NotSetUp::Failed(why)) => Err(fail(RunErrorCode::WorkspaceFailed, &why)),
             Err(NotSetUp::OutOfTime) => Err(self.out_of_time()),
+            Err(NotSetUp::NotSearched(why)) => Err(self.not_searched(&why)),
             Err(NotSetUp::Stopped(stopped)) => Err(stopped.into()),
         }
     }
@@ -132,16 +135,63 @@ impl Work<'_> {
             return Ok(None);
         }
         let listed = self.repository.list(&self.base.commit).await;
-        let listed = listed.map_err(not_set_up)?;
-        Ok(CacheKey::of(&environment.name, &lock_files(&listed)))
+        let locks = lock_files(&listed.map_err(not_set_up)?);
+        let source = &self.spec.source;
+        let default_branch = match &source.branch {
+            None => None,
+            Some(_) => self.repository.default_branch(source, self.left()).await,
+        };
+        let code = CachedCode {
+            environment: &environment.name,
+            repository: source.repository.as_str(),
+            branch: &self.base.branch,
+            default_branch: default_branch.as_deref(),
+            writes: self.is_head_of_branch(),
+        };
+        Ok(CacheKey::of(&code, &locks))
+    }
+
+    /// False where the setup runs code of an agent, or of a commit that is on no branch: what it leaves is for
+    /// this run alone.
+    fn is_head_of_branch(&self) -> bool {
+        let spec = &self.spec;
+        spec.gate.is_none()
+            && spec.start_commit.is_none()
+            && spec.parent_id.is_none()
+            && spec.resumption.is_none()
     }
 
     /// Takes every secret out of the workspace.
     pub(super) async fn scrub_workspace(&self, since: SystemTime) -> Result<(), Abort> {
         let masks = self.environment.masks.clone();
         let folders = vec![self.layout.workspace()];
-        let scrubbed = scrub_in_background(masks, folders, since, self.processes.user(), ()).await;
-        scrubbed.map_err(|why| fail(RunErrorCode::WorkspaceFailed, &why))
+        let limit = (self.processes.search_limit(self.left()), ());
+        let scrubbed = scrub_in_background(masks, folders, since, self.processes.user(), limit);
+        scrubbed.await.map_err(|why| self.not_searched(&why))
+    }
+
+    /// Ends a run whose workspace may hold secrets: nothing of it is delivered, and nobody finds it.
+    fn not_searched(&self, why: &NotSearched) -> Abort {
+        let moved = self.layout.discard_workspace();
+        match (why, moved) {
+            (NotSearched::Stopped, Ok(())) => Abort::Stopped(StopOutcome::default()),
+            (NotSearched::OutOfTime, Ok(())) => {
+                let message = format!(
+                    "the workspace was deleted: {why}. Raise limits.maxDurationMs, or have commands leave fewer and smaller files"
+                );
+                fail(RunErrorCode::Timeout, &message)
+            }
+            (_, moved) => {
+                let also = moved
+                    .err()
+                    .map(|why| format!("; it could not be deleted: {why}"));
+                let message = format!(
+                    "the workspace was discarded: {why}{}",
+                    also.unwrap_or_default()
+                );
+                fail(RunErrorCode::WorkspaceFailed, &message)
+            }
+        }
     }
 }
 

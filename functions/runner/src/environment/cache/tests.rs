@@ -37,8 +37,19 @@ impl Scene {
 }
 
 fn key(name: &str, locks: &str) -> CacheKey {
+    key_of(name, locks, "main", true)
+}
+
+fn key_of(name: &str, locks: &str, branch: &str, writes: bool) -> CacheKey {
     let name = EnvironmentName::parse(name).unwrap();
-    CacheKey::of(&name, locks.as_bytes()).unwrap()
+    let code = CachedCode {
+        environment: &name,
+        repository: "https://git.example/r",
+        branch,
+        default_branch: Some("main"),
+        writes,
+    };
+    CacheKey::of(&code, locks.as_bytes()).unwrap()
 }
 
 fn paths() -> Vec<String> {
@@ -86,7 +97,19 @@ fn lock_files_are_found_with_their_hashes_and_nothing_else_is() {
     );
     assert!(lock_files(b"100644 blob aa\tREADME.md\0").is_empty());
     let name = EnvironmentName::parse("e").unwrap();
-    assert_eq!(CacheKey::of(&name, b""), None);
+    let code = CachedCode {
+        environment: &name,
+        repository: "https://git.example/r",
+        branch: "main",
+        default_branch: None,
+        writes: true,
+    };
+    assert_eq!(CacheKey::of(&code, b""), None);
+    let other = CachedCode {
+        repository: "https://git.example/other",
+        ..code.clone()
+    };
+    assert_ne!(CacheKey::of(&code, b"x"), CacheKey::of(&other, b"x"));
 }
 
 #[tokio::test]
@@ -104,6 +127,32 @@ async fn the_next_setup_finds_what_one_has_left() {
     assert!(second.home().join(".cache/pip/file").exists());
     // What is there is not written over.
     assert!(restore(&scene, &key, second).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_branch_finds_its_own_entries_and_those_of_the_default_branch_alone() {
+    let scene = Scene::new(5);
+    let of = |branch| key_of("node", "lock", branch, true);
+    fill(&scene.layouts[0]);
+    keep(&scene, &of("evil"), &scene.layouts[0]).await;
+    for (branch, number, restored) in [("main", 1, 0), ("other", 2, 0), ("evil", 3, 2)] {
+        let found = restore(&scene, &of(branch), &scene.layouts[number]).await;
+        assert_eq!(found.len(), restored, "{branch}");
+    }
+    keep(&scene, &of("main"), &scene.layouts[0]).await;
+    assert_eq!(
+        restore(&scene, &of("other"), &scene.layouts[4]).await,
+        PATHS
+    );
+}
+
+#[tokio::test]
+async fn code_that_is_no_head_of_its_branch_writes_no_entry() {
+    let scene = Scene::new(1);
+    fill(&scene.layouts[0]);
+    let key = key_of("node", "lock", "main", false);
+    keep(&scene, &key, &scene.layouts[0]).await;
+    assert_eq!(scene.entries(), 0);
 }
 
 #[tokio::test]

@@ -1,6 +1,19 @@
+use std::time::Duration;
+
 use super::*;
+use crate::stop;
 
 const VALUE: &str = "hunter2-hunter2";
+
+/// Scrubs with time enough.
+fn scrubbed(
+    masks: &Masks,
+    folders: &[PathBuf],
+    what: (SystemTime, Option<u32>),
+) -> io::Result<usize> {
+    let limit = SearchLimit::after(Duration::from_secs(600), stop::channel().1);
+    scrub(masks, folders, what, &limit)
+}
 
 #[test]
 fn values_are_taken_out_of_files_and_links_are_not_followed() {
@@ -21,7 +34,7 @@ fn values_are_taken_out_of_files_and_links_are_not_followed() {
     let masks = Masks::of(vec![VALUE]);
     let began = SystemTime::now() - std::time::Duration::from_secs(60);
     assert_eq!(
-        scrub(&masks, std::slice::from_ref(&inside), began, None).unwrap(),
+        scrubbed(&masks, std::slice::from_ref(&inside), (began, None)).unwrap(),
         3
     );
     let read = |path: &Path| fs::read_to_string(path).unwrap();
@@ -33,7 +46,7 @@ fn values_are_taken_out_of_files_and_links_are_not_followed() {
     assert_eq!(fs::metadata(&torn).unwrap().mode() & 0o777, 0o755);
     assert_eq!(read(&outside), format!("theirs {VALUE}"));
     assert!(!read(&inside.join("hard")).contains("hunter"));
-    assert_eq!(scrub(&masks, &[inside], began, None).unwrap(), 0);
+    assert_eq!(scrubbed(&masks, &[inside], (began, None)).unwrap(), 0);
 }
 
 #[test]
@@ -53,7 +66,7 @@ fn names_links_and_attributes_with_a_value_are_removed() {
     let has_attributes = set("user.note", VALUE).is_ok() && set("user.other", "x").is_ok();
     let masks = Masks::of(vec![VALUE]);
     let folders = [dir.path().to_owned()];
-    let changed = scrub(&masks, &folders, SystemTime::UNIX_EPOCH, None).unwrap();
+    let changed = scrubbed(&masks, &folders, (SystemTime::UNIX_EPOCH, None)).unwrap();
     assert_eq!(changed, 3 + usize::from(has_attributes));
     let mut left: Vec<_> = fs::read_dir(dir.path()).unwrap().flatten().collect();
     left.sort_by_key(DirEntry::file_name);
@@ -74,12 +87,12 @@ fn holes_are_not_read_and_what_stands_between_them_is_found() {
     file.set_len(1 << 42).unwrap();
     let masks = Masks::of(vec![VALUE]);
     let folders = [dir.path().to_owned()];
-    let scrubbed = || scrub(&masks, &folders, SystemTime::UNIX_EPOCH, None).unwrap();
+    let search = || scrubbed(&masks, &folders, (SystemTime::UNIX_EPOCH, None)).unwrap();
     // Reading four tebibytes would take longer than any test.
-    assert_eq!(scrubbed(), 0);
+    assert_eq!(search(), 0);
     file.seek(io::SeekFrom::Start(1 << 41)).unwrap();
     file.write_all(VALUE.as_bytes()).unwrap();
-    assert_eq!(scrubbed(), 1);
+    assert_eq!(search(), 1);
     assert!(!sparse.exists(), "it is too large to be written anew");
 }
 
@@ -91,9 +104,9 @@ fn what_another_user_owns_is_left_alone_in_a_shared_folder() {
     let own = fs::metadata(&path).unwrap().uid();
     let masks = Masks::of(vec![VALUE]);
     let folders = [dir.path().to_owned()];
-    let scrubbed = |owner| scrub(&masks, &folders, SystemTime::UNIX_EPOCH, Some(owner)).unwrap();
-    assert_eq!(scrubbed(own + 1), 0);
-    assert_eq!(scrubbed(own), 1);
+    let search = |owner| scrubbed(&masks, &folders, (SystemTime::UNIX_EPOCH, Some(owner))).unwrap();
+    assert_eq!(search(own + 1), 0);
+    assert_eq!(search(own), 1);
 }
 
 #[test]
@@ -103,10 +116,31 @@ fn what_no_phase_has_touched_is_not_read() {
     let later = SystemTime::now() + std::time::Duration::from_secs(60);
     let folders = [dir.path().to_owned()];
     let masks = Masks::of(vec![VALUE]);
-    assert_eq!(scrub(&masks, &folders, later, None).unwrap(), 0);
+    assert_eq!(scrubbed(&masks, &folders, (later, None)).unwrap(), 0);
     let none = Masks::default();
     assert_eq!(
-        scrub(&none, &folders, SystemTime::UNIX_EPOCH, None).unwrap(),
+        scrubbed(&none, &folders, (SystemTime::UNIX_EPOCH, None)).unwrap(),
         0
     );
+}
+
+#[test]
+fn a_search_ends_with_the_time_of_its_run_and_with_a_stop() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("file"), VALUE).unwrap();
+    let masks = Masks::of(vec![VALUE]);
+    let folders = [dir.path().to_owned()];
+    let search = |limit: &SearchLimit| {
+        let all = (SystemTime::UNIX_EPOCH, None);
+        NotSearched::from(scrub(&masks, &folders, all, limit).unwrap_err())
+    };
+    let (switch, signal) = stop::channel();
+    let ended = search(&SearchLimit::expired(signal.clone()));
+    assert!(matches!(ended, NotSearched::OutOfTime), "{ended}");
+    switch.stop(stop::StopReason::Fenced);
+    let limit = SearchLimit::after(Duration::from_secs(600), signal);
+    assert!(limit.check().is_ok(), "a moment is left");
+    std::thread::sleep(Duration::from_millis(1_050));
+    let ended = search(&limit);
+    assert!(matches!(ended, NotSearched::Stopped), "{ended}");
 }
