@@ -79,20 +79,22 @@ fn install(filter: Filter, flags: c_ulong) -> io::Result<c_int> {
     }
 }
 
-/// Calls `start` in a thread with the filter, as is everything that `start` starts. The
+/// Calls `start` in a thread with the filter, if there is one, as is everything that `start` starts. The
 /// thread stays: the command's life is bound to that of the thread that started it.
 ///
 /// # Errors
 /// Those of `start`; and if the kernel cannot confine it.
 pub(crate) fn start_filtered<T: Send + 'static>(
-    filter: Filter,
+    filter: Option<Filter>,
     start: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<(T, Option<CallRequests>)> {
     let (sender, started) = mpsc::channel();
     thread::Builder::new().spawn(move || {
-        let result = filter_thread(filter)
-            .map_err(|why| cannot_be_filtered(&why))
-            .and_then(|requests| Ok((start()?, requests)));
+        let requests = match filter.map(filter_thread) {
+            None => Ok(None),
+            Some(filtered) => filtered.map_err(|why| cannot_be_filtered(&why)),
+        };
+        let result = requests.and_then(|requests| Ok((start()?, requests)));
         let _ = sender.send(result);
         loop {
             thread::park();

@@ -3,7 +3,7 @@
 //!
 //! It counts the used disk space, hard links once: the command's folders, removed files that are
 //! still open, and files that its user has written to world-writable folders since the command
-//! began. Links are not followed. A path that is too long for the kernel conceals what is below it,
+//! began; where those are the command's own they lie in memory, and count there as well. Links are not followed. A path that is too long for the kernel conceals what is below it,
 //! so it counts as exceeding any limit.
 
 use std::collections::HashSet;
@@ -30,6 +30,8 @@ const PAUSE_TIMES: u32 = 20;
 const SHARED_PLACES: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Where all may write, into memory.
 const SHARED_MEMORY: &str = "/dev/shm";
+/// Beginning of the name of a file in memory that has no folder.
+const MEMORY_FILE: &[u8] = b"/memfd:";
 /// How much a tree may write that was over its limit when it began: what an earlier attempt left
 /// must not keep the next one from putting it in order.
 const ROOM_TO_TIDY_BYTES: u64 = 16 * MIB;
@@ -51,12 +53,16 @@ struct Findings {
 impl Files {
     /// Notes what there is, and measures from now on for as long as this process lives; nothing where
     /// no limit asks for it.
-    pub(crate) fn watch(limits: &Limits, user: Option<(u32, u32)>) -> Option<Files> {
+    pub(crate) fn watch(
+        limits: &Limits,
+        user: Option<(u32, u32)>,
+        is_private: bool,
+    ) -> Option<Files> {
         if limits.disk_mb.is_none() && limits.memory_mb.is_none() {
             return None;
         }
         let found = Arc::new(Findings::default());
-        let survey = Survey::begin(limits, user);
+        let survey = Survey::begin(limits, user, is_private);
         let (written, surveying) = (Arc::clone(&found), survey.clone());
         // Without a thread only the last measurement finds something, and the kernel's limit on each file
         // remains.
@@ -81,6 +87,8 @@ struct Survey {
     /// Absent where the disk has no limit.
     places: Option<Vec<PathBuf>>,
     user: Option<(u32, u32)>,
+    /// True if the shared places are the command's own, in memory.
+    is_private: bool,
     /// What the user had elsewhere before the command.
     before: SharedBytes,
     /// Of what lay in the places before, what does not count.
@@ -88,10 +96,11 @@ struct Survey {
 }
 
 impl Survey {
-    fn begin(limits: &Limits, user: Option<(u32, u32)>) -> Survey {
+    fn begin(limits: &Limits, user: Option<(u32, u32)>, is_private: bool) -> Survey {
         let mut survey = Survey {
             places: limits.disk_mb.map(|_| limits.places.clone()),
             user,
+            is_private,
             before: SharedBytes::default(),
             forgiven: 0,
         };
@@ -108,7 +117,8 @@ impl Survey {
         loop {
             let began = Instant::now();
             let shared = self.shared();
-            let (removed, removed_in_memory) = as_user(self.user, removed_and_open);
+            let in_memory = self.devices_in_memory();
+            let (removed, removed_in_memory) = as_user(self.user, || removed_and_open(&in_memory));
             let memory = shared.memory.saturating_sub(self.before.memory);
             let memory = memory.saturating_add(removed_in_memory);
             findings.memory.store(memory, Ordering::Relaxed);
@@ -124,25 +134,40 @@ impl Survey {
         let places = self.places.iter().flatten();
         places
             .fold(0_u64, |sum, place| {
-                sum.saturating_add(taken(place, None, &mut seen))
+                sum.saturating_add(taken(place, &Counted::default(), &mut seen))
             })
             .saturating_add(elsewhere.saturating_sub(self.before.disk))
             .saturating_sub(self.forgiven)
     }
 
+    fn devices_in_memory(&self) -> Vec<u64> {
+        let own = SHARED_PLACES.into_iter().filter(|_| self.is_private);
+        let places = own.chain([SHARED_MEMORY]);
+        let devices = places.filter_map(|place| fs::metadata(place).map(|meta| meta.dev()).ok());
+        devices.collect()
+    }
+
     /// What the user has where all may write. As our own user its owner is unknown.
     fn shared(&self) -> SharedBytes {
-        let Some((uid, _)) = self.user else {
-            return SharedBytes::default();
+        let owner = match self.user {
+            _ if self.is_private => None,
+            Some((uid, _)) => Some(uid),
+            None => return SharedBytes::default(),
         };
         let mut seen = HashSet::new();
-        let mut of = |place: &str| taken(Path::new(place), Some(uid), &mut seen);
+        let mut of = |place: &str| {
+            let place = Path::new(place);
+            // What is mounted there is counted where it belongs.
+            let device = fs::metadata(place).map(|meta| meta.dev()).ok();
+            taken(place, &Counted { owner, device }, &mut seen)
+        };
+        let is_counted = self.places.is_some() || self.is_private;
+        let places = SHARED_PLACES.iter().filter(|_| is_counted);
+        let disk = places.fold(0, |sum: u64, place| sum.saturating_add(of(place)));
+        let memory = of(SHARED_MEMORY);
         SharedBytes {
-            memory: of(SHARED_MEMORY),
-            disk: match self.places {
-                Some(_) => SHARED_PLACES.iter().fold(0, |sum, place| sum + of(place)),
-                None => 0,
-            },
+            memory: memory.saturating_add(if self.is_private { disk } else { 0 }),
+            disk: if self.places.is_some() { disk } else { 0 },
         }
     }
 }
@@ -153,9 +178,24 @@ struct SharedBytes {
     memory: u64,
 }
 
-/// Bytes that the files below a folder take; where `of` is given, those of that user alone, and
-/// only in folders of that user.
-fn taken(top: &Path, of: Option<u32>, seen: &mut HashSet<(u64, u64)>) -> u64 {
+/// Files that count; all where nothing is given.
+#[derive(Default)]
+struct Counted {
+    /// Those of this user, in folders of that user.
+    owner: Option<u32>,
+    /// Those on this device.
+    device: Option<u64>,
+}
+
+impl Counted {
+    fn has(&self, meta: &Metadata) -> bool {
+        self.owner.is_none_or(|owner| owner == meta.uid())
+            && self.device.is_none_or(|device| device == meta.dev())
+    }
+}
+
+/// Bytes that the counted files below a folder take.
+fn taken(top: &Path, counted: &Counted, seen: &mut HashSet<(u64, u64)>) -> u64 {
     let mut bytes = 0_u64;
     let mut open = vec![top.to_owned()];
     while let Some(dir) = open.pop() {
@@ -167,7 +207,7 @@ fn taken(top: &Path, of: Option<u32>, seen: &mut HashSet<(u64, u64)>) -> u64 {
         };
         for entry in entries.flatten() {
             match entry.metadata() {
-                Ok(meta) if of.is_some_and(|uid| uid != meta.uid()) => {}
+                Ok(meta) if !counted.has(&meta) => {}
                 Ok(meta) => {
                     if meta.is_dir() {
                         open.push(entry.path());
@@ -197,7 +237,7 @@ fn once(meta: &Metadata, seen: &mut HashSet<(u64, u64)>) -> u64 {
 }
 
 /// Bytes of files without a name that processes of the tree have open: on disk, in memory.
-fn removed_and_open() -> (u64, u64) {
+fn removed_and_open(in_memory: &[u64]) -> (u64, u64) {
     let mut seen = HashSet::new();
     let (mut disk, mut memory) = (0_u64, 0_u64);
     for process in tree::alive() {
@@ -214,12 +254,9 @@ fn removed_and_open() -> (u64, u64) {
             }
             let bytes = meta.blocks().saturating_mul(BLOCK_BYTES);
             let name = fs::read_link(&path).unwrap_or_default();
-            let in_memory = ["/memfd:", SHARED_MEMORY].iter().any(|place| {
-                name.as_os_str()
-                    .as_encoded_bytes()
-                    .starts_with(place.as_bytes())
-            });
-            *if in_memory { &mut memory } else { &mut disk } += bytes;
+            let has_no_folder = name.as_os_str().as_encoded_bytes().starts_with(MEMORY_FILE);
+            let is_in_memory = has_no_folder || in_memory.contains(&meta.dev());
+            *if is_in_memory { &mut memory } else { &mut disk } += bytes;
         }
     }
     (disk, memory)

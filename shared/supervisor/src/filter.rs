@@ -153,6 +153,8 @@ pub(crate) struct Filter {
     pub(crate) tracing: bool,
     /// True if System V objects and message queues are the run's own.
     pub(crate) own_objects: bool,
+    /// True if it reaches no process but its own, in a namespace.
+    pub(crate) own_processes: bool,
     /// True if a supervisor judges calls; they are refused otherwise.
     pub(crate) judged: bool,
 }
@@ -166,7 +168,9 @@ impl Filter {
         if !self.own_objects {
             rules.extend(SHARED_OBJECTS.map(|call| rule(call, &[], REFUSED)));
         }
-        rules.extend(of_other_processes());
+        if !self.own_processes {
+            rules.extend(of_other_processes());
+        }
         rules.extend(
             TERMINAL_INPUT.map(|request| rule(libc::SYS_ioctl, &[is(1, request)], REFUSED)),
         );

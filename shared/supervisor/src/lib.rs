@@ -10,13 +10,14 @@
 //! child would steal the children of a runtime that waits for its own.
 //!
 //! The tree's use of the machine is limited, too (`limits`): it is measured, and a tree that
-//! exceeds a limit is killed. A seccomp filter (`filter`, `calls`) keeps every command from other processes. What it sees of the file system (`sandbox`) and of the network (`network`)
-//! can be restricted.
+//! exceeds a limit is killed. A seccomp filter (`filter`, `calls`) keeps every command from other processes. What it
+//! sees of the file system (`sandbox`) and of the network (`network`) can be restricted, and with `--private` it
+//! has namespaces of its own (`namespaces`, `mounts`).
 //!
-//! A limitation: a command of the *same* user may kill the supervisor itself. Its main child then
-//! dies with it (a parent-death signal), and its orphans go to the next subreaper, the runner,
-//! which kills them with [`kill_descendants`]. Only another user id for the command protects the
-//! supervisor; that is the purpose of `--uid` and `--gid`.
+//! A limitation: without namespaces, a command of the *same* user may kill the supervisor itself. Its main
+//! child then dies with it (a parent-death signal), and its orphans go to the next subreaper, the runner,
+//! which kills them with [`kill_descendants`]. Another user id for the command protects the
+//! supervisor, too; that is the purpose of `--uid` and `--gid`.
 
 mod calls;
 mod files;
@@ -24,10 +25,13 @@ mod filter;
 mod hardening;
 mod limits;
 mod measure;
+mod mounts;
+mod namespaces;
 mod network;
 mod objects;
 mod order;
 mod sandbox;
+mod start;
 mod supervise;
 mod tool_homes;
 mod tree;
@@ -42,6 +46,7 @@ use serde::{Deserialize, Serialize};
 
 pub use hardening::{become_subreaper, forget_variable, hide_memory};
 pub use limits::{Breach, Limit, Limits};
+pub use namespaces::try_namespaces;
 pub use network::check as check_loopback_only;
 pub use order::{Order, USAGE};
 pub use sandbox::Sandbox;

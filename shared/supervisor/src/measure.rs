@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-use nix::unistd::{Gid, Uid, setfsgid, setfsuid};
+use nix::unistd::{Gid, Pid, Uid, setfsgid, setfsuid};
 
 use crate::files::Files;
 use crate::limits::{Breach, Limit, Limits, MIB};
@@ -27,17 +27,29 @@ pub(crate) struct Measuring<'a> {
     user: Option<(u32, u32)>,
     files: Option<Files>,
     next: Instant,
+    /// A process of ours in the tree.
+    init: Option<Pid>,
 }
 
 impl<'a> Measuring<'a> {
     /// Nothing where there is nothing to measure. The command has not begun yet.
-    pub(crate) fn start(limits: &'a Limits, user: Option<(u32, u32)>) -> Option<Measuring<'a>> {
+    pub(crate) fn start(
+        limits: &'a Limits,
+        user: Option<(u32, u32)>,
+        is_private: bool,
+    ) -> Option<Measuring<'a>> {
         (!limits.are_none()).then(|| Measuring {
             limits,
             user,
-            files: Files::watch(limits, user),
+            files: Files::watch(limits, user, is_private),
             next: Instant::now() + SHORTEST_PAUSE,
+            init: None,
         })
+    }
+
+    /// Leaves a process of ours out.
+    pub(crate) fn leave_out(&mut self, init: Pid) {
+        self.init = Some(init);
     }
 
     /// When to measure again.
@@ -66,10 +78,11 @@ impl<'a> Measuring<'a> {
     fn breach(&self) -> Option<Breach> {
         let (disk, in_memory) = self.files.as_ref().map_or((0, 0), Files::found);
         let limits = self.limits;
-        let alive = match (limits.processes, limits.memory_mb) {
+        let mut alive = match (limits.processes, limits.memory_mb) {
             (None, None) => Vec::new(),
             _ => tree::alive(),
         };
+        alive.retain(|process| Some(process.pid) != self.init);
         let processes = limits.processes;
         let processes = processes.and_then(|most| over(Limit::Processes, most, alive.len() as u64));
         let memory = |granted| {

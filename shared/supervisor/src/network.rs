@@ -46,6 +46,7 @@ pub fn check() -> io::Result<()> {
         loopback_only: true,
         tracing: true,
         own_objects: true,
+        own_processes: true,
         judged: true,
     };
     let trial = thread::Builder::new().spawn(move || {

@@ -1,11 +1,10 @@
 //! Objects of the kernel that have a number or a name and outlive every process: System V memory, queues and
-//! semaphores. Commands get a namespace of their own for them where this process may make one, and it ends
-//! with the last of them; else they are refused, or removed where the host runs one run alone.
+//! semaphores. In a namespace of the command's own they end with it; else they are refused, or removed where the
+//! host runs one run alone.
 
 use std::fs;
 
 use nix::libc;
-use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Uid, geteuid, seteuid};
 
 /// The kernel's lists, and the column with an object's number.
@@ -16,11 +15,6 @@ const LISTS: [(&str, &str, Remove); 3] = [
 ];
 
 type Remove = fn(libc::c_int);
-
-/// Gives this process, and all that it will start, a namespace of its own. True if it has one.
-pub(crate) fn separate() -> bool {
-    geteuid().is_root() && unshare(CloneFlags::CLONE_NEWIPC).is_ok()
-}
 
 /// Removes all objects of a user, whose processes are dead.
 pub(crate) fn remove_of(uid: u32) {

@@ -9,13 +9,15 @@ use crate::{Limits, Sandbox};
 /// The command line.
 pub const USAGE: &str = "usage: supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N] \
 [--max-memory-mb N] [--max-disk-mb N] [--max-processes N] [--place FOLDER…] \
-[--read PATH…] [--write PATH…] [--hide FOLDER…] [--loopback-only] [--alone] [--trusted] -- command [argument…]
+[--read PATH…] [--write PATH…] [--hide FOLDER…] [--loopback-only] [--private] [--alone] [--trusted] -- command [argument…]
 
 Runs the command in its own session and kills everything that is left of it when it is over.
 A tree that takes more than a limit is killed; each --place is a folder whose contents count.
 With --read or --write the command sees nothing else of the file system, where the kernel has Landlock;
 a folder that is hidden is not granted with those above it.
 With --loopback-only the command reaches no other network, or is not started.
+With --private the command has namespaces of its own for mounts, processes, System V objects and the host's name,
+with its own /tmp, /var/tmp, /dev/shm, /dev/pts and /proc, or is not started; what it may not write is read-only.
 With --alone no other run is on this host: the command may trace processes and use System V objects,
 which are removed at its end.
 With --trusted the command is no client's code and has no seccomp filter, so that it can put one on what it
@@ -51,6 +53,8 @@ pub struct Order {
     pub sandbox: Option<Sandbox>,
     /// True if it reaches no network but loopback.
     pub loopback_only: bool,
+    /// True if it has namespaces of its own.
+    pub is_private: bool,
     /// True if this host has no process of another run, as a task of the cloud.
     pub is_alone: bool,
     /// True if the command is no client's code, and puts filters on what it starts itself.
@@ -72,6 +76,7 @@ impl Order {
         let mut limits = Limits::default();
         let mut sandbox = Sandbox::default();
         let mut loopback_only = false;
+        let mut is_private = false;
         let mut is_alone = false;
         let mut is_trusted = false;
         loop {
@@ -92,6 +97,7 @@ impl Order {
                 Some("--write") => sandbox.writes.push(args.next().ok_or(NO_PATH)?.into()),
                 Some("--hide") => sandbox.hidden.push(args.next().ok_or(NO_PATH)?.into()),
                 Some("--loopback-only") => loopback_only = true,
+                Some("--private") => is_private = true,
                 Some("--alone") => is_alone = true,
                 Some("--trusted") => is_trusted = true,
                 _ => return Err(format!("unknown argument {}", flag.to_string_lossy())),
@@ -119,6 +125,7 @@ impl Order {
             limits,
             sandbox: (sandbox != Sandbox::default()).then_some(sandbox),
             loopback_only,
+            is_private,
             is_alone,
             is_trusted,
             argv,
@@ -161,6 +168,9 @@ impl Order {
         }
         if self.loopback_only {
             args.push("--loopback-only".into());
+        }
+        if self.is_private {
+            args.push("--private".into());
         }
         if self.is_trusted {
             args.push("--trusted".into());
@@ -209,6 +219,7 @@ mod tests {
                 hidden: vec!["/d".into()],
             }),
             loopback_only: true,
+            is_private: true,
             is_alone: true,
             is_trusted: true,
             argv: vec!["sh".into(), "-c".into(), "--".into()],

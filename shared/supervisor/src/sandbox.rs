@@ -16,11 +16,16 @@ use landlock::{
 };
 use nix::libc;
 
+use crate::mounts::{TEMPORARY, TERMINALS};
+
 /// The newest version whose rights are handled: signals to processes outside of the sandbox and
 /// their abstract sockets are refused, too.
 const VERSION: ABI = ABI::V6;
 /// Most folders between a granted one and a hidden one.
 const MAX_DEPTH: usize = 64;
+
+/// Rules of Landlock for a process.
+pub(crate) type Rules = RulesetCreated;
 
 /// What a command may see: paths that do not exist count for nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,7 +49,8 @@ impl Sandbox {
 
     /// The rules, to be put on in the process that becomes the command; none where the kernel has
     /// no Landlock.
-    pub(crate) fn rules(&self) -> io::Result<Option<RulesetCreated>> {
+    /// Temporary files and terminals are granted where others do not have the same: `own_places`.
+    pub(crate) fn rules(&self, own_places: bool) -> io::Result<Option<Rules>> {
         if !Sandbox::is_available() {
             return Ok(None);
         }
@@ -56,13 +62,13 @@ impl Sandbox {
         let mut rules = ruleset.map_err(io::Error::other)?;
         let devices = AccessFs::MakeChar | AccessFs::MakeBlock;
         let write = AccessFs::from_all(VERSION) & !devices;
-        for (paths, access) in [
-            (&self.reads, AccessFs::from_read(VERSION)),
-            (&self.writes, write),
-        ] {
-            for path in paths {
-                rules = self.grant(rules, path, access, MAX_DEPTH)?;
-            }
+        let places = TEMPORARY.iter().chain(&TERMINALS).map(Path::new);
+        let places = places.filter(|_| own_places);
+        let reads = self.reads.iter().map(PathBuf::as_path);
+        let writes = self.writes.iter().map(PathBuf::as_path).chain(places);
+        let reads = reads.map(|path| (path, AccessFs::from_read(VERSION)));
+        for (path, access) in reads.chain(writes.map(|path| (path, write))) {
+            rules = self.grant(rules, path, access, MAX_DEPTH)?;
         }
         Ok(Some(rules))
     }

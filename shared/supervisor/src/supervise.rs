@@ -2,8 +2,6 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -13,15 +11,13 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
 
-use crate::calls::{CallRequests, start_filtered};
-use crate::filter::Filter;
-use crate::limits::{self, Kernel};
+use crate::calls::CallRequests;
 use crate::measure::Measuring;
-use crate::objects;
 use crate::order::MAX_GRACE_MS;
-use crate::sandbox::drop_capabilities;
+use crate::start::{SupervisedTree, command_uid, other_user, start};
 use crate::tree::{POLL, Termination};
-use crate::{Breach, KILL_LIMIT, Order, ProcessEnd, ReapedChild, Report, hardening, tree};
+use crate::{Breach, KILL_LIMIT, Order, ProcessEnd, ReapedChild, Report, Sandbox};
+use crate::{hardening, namespaces, objects, tree};
 
 /// Bytes of standard input that are read at once; all requests that can wait there are shorter.
 const REQUEST_BYTES: usize = 256;
@@ -49,11 +45,15 @@ enum EndStage {
 /// Runs the command of `order` until it and everything below it is gone.
 pub(crate) fn supervise(order: &Order) -> Report {
     let mut measuring = None;
-    let started = prepare().and_then(|signals| {
-        measuring = Measuring::start(&order.limits, other_user(order));
-        Ok((signals, start(order)?))
+    let started = prepare(order).and_then(|signals| {
+        measuring = Measuring::start(&order.limits, other_user(order), order.is_private);
+        let tree = start(order)?;
+        if let (Some(measuring), Some(init)) = (&mut measuring, &tree.init) {
+            measuring.leave_out(init.pid);
+        }
+        Ok((signals, tree))
     });
-    let (signals, (main_child, requests)) = match started {
+    let (signals, tree) = match started {
         Ok(started) => started,
         Err(why) => {
             return Report {
@@ -68,17 +68,17 @@ pub(crate) fn supervise(order: &Order) -> Report {
     };
     let mut end = None;
     let mut note = |(pid, status): ReapedChild| {
-        if pid == main_child {
+        if pid == tree.main_child {
             end = how(status);
         }
     };
     let events = Events {
         order,
         signals: &signals,
-        requests: requests.as_ref(),
+        requests: tree.requests.as_ref(),
     };
-    let breach = watch(&events, main_child, measuring.as_mut(), &mut note);
-    let killed = tree::kill_descendants(KILL_LIMIT, &mut note);
+    let breach = watch(&events, &tree, measuring.as_mut(), &mut note);
+    let killed = tree::kill_all(KILL_LIMIT, tree.init.as_ref(), &mut note);
     if order.is_alone && killed.survivors == 0 {
         objects::remove_of(command_uid(order));
     }
@@ -93,8 +93,8 @@ pub(crate) fn supervise(order: &Order) -> Report {
     }
 }
 
-/// Signals become readable instead of deadly, orphans become ours.
-fn prepare() -> io::Result<SignalFd> {
+/// Signals become readable instead of deadly, orphans become ours, and namespaces the command's own.
+fn prepare(order: &Order) -> io::Result<SignalFd> {
     hardening::default_signals();
     let mut mask = SigSet::empty();
     for signal in [
@@ -107,6 +107,11 @@ fn prepare() -> io::Result<SignalFd> {
         mask.add(signal);
     }
     mask.thread_block()?;
+    if order.is_private {
+        let everything = Sandbox::default();
+        let sandbox = order.sandbox.as_ref().unwrap_or(&everything);
+        namespaces::enter(sandbox, command_uid(order))?;
+    }
     hardening::become_subreaper()?;
     hardening::hide_memory()?;
     hardening::inherit_nothing();
@@ -116,84 +121,12 @@ fn prepare() -> io::Result<SignalFd> {
     )?)
 }
 
-fn start(order: &Order) -> io::Result<(Pid, Option<CallRequests>)> {
-    let mut command = Command::new(&order.argv[0]);
-    command.args(&order.argv[1..]).stdin(Stdio::null());
-    let user = other_user(order);
-    if let Some((uid, gid)) = user {
-        // With a user id given, and being root, the standard library also drops all
-        // supplementary groups, before it changes the ids.
-        command.gid(gid).uid(uid);
-    }
-    let kernel = Kernel::of(&order.limits, command_uid(order))?;
-    let mut sandbox = match &order.sandbox {
-        Some(sandbox) => sandbox.rules()?,
-        None => None,
-    };
-    let filter = filter(order, sandbox.is_some());
-    // Restricted root is a user like any other.
-    let is_restricted = sandbox.is_some() || order.loopback_only;
-    let gives_up = is_restricted && user.is_none() && nix::unistd::geteuid().is_root();
-    // SAFETY: the closure runs between fork and exec. It makes a few system calls that are
-    // async-signal-safe and takes no lock but the allocator's, which a failing step may want for its
-    // message and which `fork` of the C library leaves free in the child.
-    unsafe {
-        command.pre_exec(move || {
-            // What this process ignores or reads from a descriptor, the command gets as by default.
-            hardening::default_signals();
-            SigSet::empty().thread_set_mask()?;
-            nix::unistd::setsid()?;
-            hardening::lower_priority();
-            nix::sys::prctl::set_no_new_privs()?;
-            // Set after the ids changed, which would have cleared it.
-            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-            kernel.apply()?;
-            if gives_up {
-                drop_capabilities()?;
-            }
-            match sandbox.take() {
-                Some(rules) => rules.restrict_self().map(drop).map_err(io::Error::other),
-                None => Ok(()),
-            }
-        });
-    }
-    // The handle is dropped: waiting is done for all children at once.
-    let mut spawn = move || {
-        let child = limits::first_to_go(|| command.spawn())?;
-        Ok(Pid::from_raw(child.id().cast_signed()))
-    };
-    if order.is_trusted {
-        return Ok((spawn()?, None));
-    }
-    start_filtered(filter, spawn)
-}
-
-/// The filter of a command. One without a sandbox is a person's own, on that person's machine.
-fn filter(order: &Order, has_landlock: bool) -> Filter {
-    let is_own = order.sandbox.is_none() || order.is_alone;
-    Filter {
-        loopback_only: order.loopback_only,
-        tracing: is_own || has_landlock,
-        own_objects: is_own || objects::separate(),
-        judged: true,
-    }
-}
-
-/// The user that the command runs as, where it is another one. Only root can become somebody else.
-fn other_user(order: &Order) -> Option<(u32, u32)> {
-    order.user.filter(|_| nix::unistd::geteuid().is_root())
-}
-
-fn command_uid(order: &Order) -> u32 {
-    other_user(order).map_or_else(|| nix::unistd::geteuid().as_raw(), |(uid, _)| uid)
-}
-
 /// Returns when it is over, or everything that is left is to be killed: when the command has
 /// ended, or, where the whole tree was asked to end, when all of it has or its time is up; or when
 /// it has broken a limit.
 fn watch(
     events: &Events<'_>,
-    main_child: Pid,
+    supervised: &SupervisedTree,
     mut measuring: Option<&mut Measuring<'_>>,
     note: &mut impl FnMut(ReapedChild),
 ) -> Option<Breach> {
@@ -201,20 +134,24 @@ fn watch(
     let mut sent = EndStage::Nothing;
     let mut terminated = Termination::default();
     let mut main_ended = false;
+    let main_child = supervised.main_child;
+    let init = supervised.init.as_ref().map(|init| init.pid);
     loop {
         let children = tree::reap(&mut |reaped| {
             main_ended |= reaped.0 == main_child;
             note(reaped);
         });
         let over = main_ended && sent < EndStage::Terminated;
-        if over || !children || deadline.is_some_and(|at| at <= Instant::now()) {
+        let is_empty = !children
+            || main_ended && init.is_some_and(|init| tree::descendants_but(init).is_empty());
+        if over || is_empty || deadline.is_some_and(|at| at <= Instant::now()) {
             return None;
         }
         if let Some(breach) = measuring.as_mut().and_then(|measuring| measuring.measure()) {
             return Some(breach);
         }
         if sent == EndStage::Terminated {
-            terminated.orphans();
+            terminated.orphans(init);
         }
         let wake_at = deadline.map(|at| match sent {
             EndStage::Terminated => at.min(Instant::now() + POLL),

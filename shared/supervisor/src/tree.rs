@@ -14,10 +14,15 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 
+use crate::namespaces::Init;
+
 /// Pause between two polls of a tree whose processes were all sent SIGKILL.
 const PAUSE: Duration = Duration::from_micros(300);
 /// Quick polls between two polls of the whole tree.
 const QUICK_POLLS: usize = 16;
+/// Longest time in which the processes of a namespace are ended before its first one, which learns thereby what
+/// ended them.
+const ONE_BY_ONE: Duration = Duration::from_millis(200);
 
 /// What killing came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,6 +45,52 @@ pub type ReapedChild = (Pid, WaitStatus);
 /// The process must be a subreaper, and nothing else in it may be waiting for a child: every
 /// child is waited for here, and shown to `reaped`.
 pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(ReapedChild)) -> KillOutcome {
+    kill_all(limit, None, &mut reaped)
+}
+
+/// The same of a tree in a namespace, whose first process does not count.
+pub(crate) fn kill_all(
+    limit: Duration,
+    init: Option<&Init>,
+    reaped: &mut impl FnMut(ReapedChild),
+) -> KillOutcome {
+    let Some(init) = init else {
+        return kill_children(limit, reaped);
+    };
+    let mut by_kill = false;
+    let mut reaped = |child: ReapedChild| {
+        let is_killed = matches!(child.1, WaitStatus::Signaled(_, Signal::SIGKILL, _));
+        by_kill |= is_killed && child.0 != init.pid;
+        reaped(child);
+    };
+    init.forget_kills();
+    // Whatever has ended by now ended without us.
+    reap(&mut |child| reaped((child.0, child.1)));
+    let deadline = Instant::now() + ONE_BY_ONE;
+    let in_time = loop {
+        let left = descendants_but(init.pid);
+        // One that has ended and is not waited for yet is none that is left.
+        if left.is_empty() && children_of(init.pid).is_empty() {
+            break true;
+        }
+        if Instant::now() > deadline {
+            break false;
+        }
+        left.into_iter().for_each(end);
+        std::thread::sleep(PAUSE);
+        reap(&mut reaped);
+    };
+    let saw_kill = init.saw_kill();
+    // All that is in the namespace ends with it.
+    end(init.pid);
+    let rest = kill_children(limit, &mut reaped);
+    KillOutcome {
+        forced: by_kill || saw_kill || !in_time,
+        survivors: rest.survivors,
+    }
+}
+
+fn kill_children(limit: Duration, mut reaped: &mut impl FnMut(ReapedChild)) -> KillOutcome {
     let deadline = Instant::now() + limit;
     let mut killed = KillOutcome::default();
     // Whatever has ended by now ended without us.
@@ -123,13 +174,14 @@ impl Termination {
         }
     }
 
-    pub(crate) fn orphans(&mut self) {
+    pub(crate) fn orphans(&mut self, init: Option<Pid>) {
         let now = Instant::now();
         if self.polled_at.is_some_and(|at| now < at + POLL) {
             return;
         }
         self.polled_at = Some(now);
-        for child in children() {
+        let adopted = init.map(children_of).unwrap_or_default();
+        for child in children().into_iter().chain(adopted) {
             if self.asked.contains(&child) {
                 continue;
             }
@@ -161,7 +213,15 @@ fn send(process: Pid, signal: Signal) {
 
 /// The own children, alive or not, of every thread.
 fn children() -> Vec<Pid> {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+    children_in("/proc/self/task")
+}
+
+fn children_of(process: Pid) -> Vec<Pid> {
+    children_in(&format!("/proc/{process}/task"))
+}
+
+fn children_in(threads: &str) -> Vec<Pid> {
+    let Ok(threads) = fs::read_dir(threads) else {
         return Vec::new();
     };
     threads
@@ -198,6 +258,12 @@ fn descendants() -> Vec<Pid> {
         Some(found) => found.iter().map(|process| process.pid).collect(),
         None => children(),
     }
+}
+
+/// The same without the first process of a namespace.
+pub(crate) fn descendants_but(init: Pid) -> Vec<Pid> {
+    let all = descendants().into_iter();
+    all.filter(|process| *process != init).collect()
 }
 
 /// The same with what it takes; nothing where `/proc` cannot be read.
