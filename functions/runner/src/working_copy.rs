@@ -15,10 +15,11 @@ use awo_domain::verification::{CombinedResult, Level, VerificationOutcome};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, kill_descendants};
 use serde::Serialize;
 
-use crate::contained_process::ContainedProcesses;
+use crate::contained_process::{ContainedProcesses, Variables};
 use crate::inspection::{Inspector, MEMORY_MB};
 use crate::plan::{Command, FrozenPlan, Reasons};
 use crate::stop;
+use crate::toolchains;
 use crate::verify::{Subject, Verification};
 
 /// How long everything may take.
@@ -143,7 +144,8 @@ async fn verify(dir: &Path, scratch: &Scratch, only_plan: bool) -> Result<Workin
     let install = frozen.installs();
     let verification = Verification::new(&processes, &frozen.plan, &subject, LIMIT)
         .installing(&install)
-        .of_base(&frozen);
+        .of_base(&frozen)
+        .with(caches());
     let judgement = verification.run(&Plugin::all_built_in()).await;
     let judgement = judgement.map_err(stopped)?;
     Ok(WorkingCopy {
@@ -152,6 +154,15 @@ async fn verify(dir: &Path, scratch: &Scratch, only_plan: bool) -> Result<Workin
         verification: Some(judgement.outcome()),
         result: Some(judgement.result),
     })
+}
+
+/// Variables by which the commands find what the caller's own package managers downloaded.
+fn caches() -> Variables {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    match home.filter(|home| home.is_absolute()) {
+        Some(home) => toolchains::caches(&home, |name| std::env::var_os(name)),
+        None => Variables::new(),
+    }
 }
 
 fn outline(frozen: &FrozenPlan) -> PlanOutline {

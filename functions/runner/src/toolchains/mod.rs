@@ -12,6 +12,7 @@ mod java;
 mod manifest;
 mod names;
 mod node;
+mod perl;
 mod php;
 mod python;
 mod ruby;
@@ -48,6 +49,7 @@ pub(crate) enum Language {
     Php,
     Dotnet,
     Elixir,
+    Perl,
     /// Comes last: a makefile's targets count only where nothing else has tests.
     C,
 }
@@ -66,6 +68,7 @@ impl Language {
             Language::Php => &php::TOOLCHAIN,
             Language::Dotnet => &dotnet::TOOLCHAIN,
             Language::Elixir => &elixir::TOOLCHAIN,
+            Language::Perl => &perl::TOOLCHAIN,
             Language::C => &c::TOOLCHAIN,
         }
     }
@@ -88,6 +91,9 @@ pub(crate) struct Toolchain {
     pub(crate) switches: &'static [&'static str],
     /// Programs that its commands run, each with the remedy for a machine without it.
     pub(crate) programs: &'static [(&'static str, &'static str)],
+    /// Folders below a person's home in which its managers keep downloads, each with the variable that names it,
+    /// or `NAME=` with what stands before the folder.
+    pub(crate) caches: &'static [(&'static str, &'static str)],
     /// A command that prints the URL of the registry from which packages are installed.
     pub(crate) registry: Option<&'static str>,
     /// A command for the tests of a project in the language, as an example.
@@ -140,6 +146,26 @@ pub(crate) fn registry(run: &str) -> Option<&'static str> {
 /// Variables of an agent whose home is `home`: programs of what was installed there come first.
 pub(crate) fn variables(home: &Path, path: &OsStr) -> Vec<(&'static str, OsString)> {
     python::variables(home, path)
+}
+
+/// Variables that lead package managers to the downloads of the person whose home is `home`. One that is set
+/// already stays as it is.
+pub(crate) fn caches(
+    home: &Path,
+    set: impl Fn(&str) -> Option<OsString>,
+) -> Vec<(String, OsString)> {
+    let caches = all().flat_map(|toolchain| toolchain.caches);
+    let value = |(name, folder): &(&str, &str)| {
+        let (name, before) = name.split_once('=').unwrap_or((name, ""));
+        let usual = || {
+            let mut value = OsString::from(before);
+            value.push(home.join(folder));
+            value
+        };
+        let value = set(name).filter(|value| !value.is_empty());
+        (name.to_owned(), value.unwrap_or_else(usual))
+    };
+    caches.map(value).collect()
 }
 
 /// The remedy for a machine without `program`, if a toolchain knows it.

@@ -37,6 +37,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         ),
         ("cc", "install a C compiler (package `gcc` or `clang`)"),
     ],
+    caches: &[],
     registry: None,
     example: "make check",
 };
@@ -125,8 +126,27 @@ fn from_cmake(folder: &Folder<'_>) -> Option<Unit> {
         let run = format!("cmake -S . -B {build} && cmake --build {build}");
         unit.build.push(Step::new("build", &run));
         unit = unit.tested_by("ctest", &format!("cd {build} && ctest --output-on-failure"));
+    } else if let Some(target) = TEST_TARGETS
+        .into_iter()
+        .find(|target| has_custom_target(&text, target))
+    {
+        let build = build_folder(folder);
+        let run = format!("cmake -S . -B {build} && cmake --build {build}");
+        unit.build.push(Step::new("build", &run));
+        let run = format!("cmake --build {build} --target {target}");
+        unit = unit.tested_by(&format!("target {target}"), &run);
     }
     Some(unit)
+}
+
+/// True for `add_custom_target(test …)` in a text of lower case.
+fn has_custom_target(text: &str, target: &str) -> bool {
+    let mut calls = text.split("add_custom_target(").skip(1);
+    calls.any(|call| {
+        call.split([' ', '\t', '\r', '\n', ')'])
+            .find(|word| !word.is_empty())
+            == Some(target)
+    })
 }
 
 fn from_meson(folder: &Folder<'_>) -> Option<Unit> {

@@ -1,15 +1,14 @@
-//! Test runners of what has no toolchain of its own: shells, Perl, Swift, Dart and others; and the Test
+//! Test runners of what has no toolchain of its own: shells, Swift, Dart and others; and the Test
 //! Anything Protocol.
 
 use super::Runner;
 use super::pattern::{
     Line,
-    Role::{Anchor, Failed, First, Last, Name, None, Open, Passed, Skipped, Sure, Whole},
+    Role::{Anchor, Failed, First, Last, Name, None, Passed, Skipped, Whole},
 };
 
 pub(super) static ALL: [Runner; 10] = [
     Runner::new("task runners", &[], &TASK_RUNNERS),
-    Runner::new("prove", &[], &PROVE),
     Runner::new("bats", &[1], &BATS),
     Runner::new("shunit2", &[], &SHUNIT2),
     Runner::new("xctest", &[], &XCTEST),
@@ -18,15 +17,7 @@ pub(super) static ALL: [Runner; 10] = [
     Runner::new("busted", &[], &BUSTED),
     Runner::new("tasty", &[], &TASTY),
     Runner::new("tap", &[], &TAP).of_last_resort(),
-];
-
-/// `Failed 1/3 subtests` of each file, then `Files=2, Tests=5,  1 wallclock secs`
-static PROVE: [Line; 5] = [
-    Line(Open, "^Failed {failed}/{n} subtests$"),
-    Line(Sure, "^Files={n}, Tests={total}, .*$"),
-    Line(None, "^Result: NOTESTS$"),
-    Line(Name, "^# +Failed test '{name}'$"),
-    Line(Name, r"^(?P<name>[^ ]+) +\(Wstat: .*\)$"),
+    Runner::new("script", &[], &SCRIPT).of_last_resort(),
 ];
 
 /// `3 tests, 1 failure, 1 skipped`, where a terminal is there; else TAP.
@@ -126,6 +117,22 @@ static TAP: [Line; 7] = [
         "^ +not ok *(?:[0-9]+)? *(?:- )?(?P<name>[^# ][^#]*)(?:# time=.*)?$",
     ),
     Line(Anchor, "^TAP version 1[0-9]$"),
+];
+
+/// `12/12 tests successful`, `12 passed, 0 failed`: the words of scripts that count for themselves.
+static SCRIPT: [Line; 3] = [
+    Line(
+        Whole,
+        r"^{passed}/{total} tests? (?:successful|succeeded|passed|ok)[.!]?$",
+    ),
+    Line(
+        Whole,
+        r"^(?:[A-Za-z]+: )?{passed} passed, {failed} failed(?:, {skipped} skipped)?[.!]?$",
+    ),
+    Line(
+        Whole,
+        r"^(?:[A-Za-z]+: )?{passed} tests? passed, {failed} (?:tests? )?failed(?:, {skipped} (?:tests? )?skipped)?[.!]?$",
+    ),
 ];
 
 /// Task runners that found nothing to run.

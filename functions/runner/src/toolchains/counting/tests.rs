@@ -72,6 +72,16 @@ fn every_tool_is_understood_in_its_own_words() {
         ("  0 passing (1ms)", (0, 0, 0)),
         ("1..2\nok 1 - a\nnot ok 2 - b", (1, 1, 0)),
         ("1..0 # SKIP nothing", (0, 0, 0)),
+        (
+            "ok test/a.js ......... 2/2\nnot ok test/b.js .... 1/3\ntotal ............... 3/5\n\nnot ok",
+            (3, 2, 0),
+        ),
+        (
+            "total ............... 5/5\n\n  5 passing (3s)\n\n  ok",
+            (5, 0, 0),
+        ),
+        ("58/60 tests successful", (58, 2, 0)),
+        ("Results: 3 passed, 1 failed, 2 skipped", (3, 1, 2)),
     ] {
         assert_eq!(counted(text), Some(counts), "{text}");
     }

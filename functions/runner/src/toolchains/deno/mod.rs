@@ -21,6 +21,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     ],
     switches: &["deno.json", "deno.jsonc"],
     programs: &[("deno", "install Deno")],
+    caches: &[("DENO_DIR", ".cache/deno")],
     registry: None,
     example: "deno test",
 };

@@ -24,6 +24,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         "Directory.Packages.props",
     ],
     programs: &[("dotnet", "install the .NET SDK")],
+    caches: &[("NUGET_PACKAGES", ".nuget/packages")],
     registry: None,
     example: "dotnet test",
 };
@@ -32,7 +33,7 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
     let by = TOOLCHAIN.manifests.iter().find_map(|pattern| {
         let mut names = folder.names();
         names
-            .find(|name| is_named(name, pattern))
+            .find(|name| is_named(name, pattern) && is_of_dotnet(folder, name))
             .map(str::to_owned)
     })?;
     let manager = if folder.has("global.json") {
@@ -52,4 +53,16 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
     };
     unit.install = Some(format!("dotnet restore {target}{locked}"));
     Some(unit.tested_by("dotnet test", &format!("dotnet test {target} --no-restore")))
+}
+
+/// Ends of the names of projects.
+const PROJECTS: [&str; 3] = [".csproj", ".fsproj", ".vbproj"];
+
+/// False for a solution without a project of .NET: Visual Studio has them for C++, too.
+fn is_of_dotnet(folder: &Folder<'_>, name: &str) -> bool {
+    let is_project = PROJECTS.iter().any(|end| name.ends_with(end));
+    is_project || {
+        let solution = folder.text(name).unwrap_or_default();
+        solution.is_empty() || PROJECTS.iter().any(|end| solution.contains(end))
+    }
 }

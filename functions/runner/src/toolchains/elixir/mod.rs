@@ -14,6 +14,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     test_files: &["*_test.exs"],
     switches: &["mix.exs", "test_helper.exs", ".formatter.exs"],
     programs: &[("mix", "install Elixir, which has mix")],
+    caches: &[("HEX_HOME", ".hex"), ("MIX_HOME", ".mix")],
     registry: None,
     example: "mix test",
 };

@@ -14,6 +14,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     test_files: &["*_test.go"],
     switches: &["go.work", "go.env"],
     programs: &[("go", "install Go")],
+    caches: &[("GOMODCACHE", "go/pkg/mod"), ("GOCACHE", ".cache/go-build")],
     registry: None,
     example: "go test ./...",
 };

@@ -44,6 +44,10 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
             "install a JDK, and set JAVA_HOME if it is not in PATH",
         ),
     ],
+    caches: &[
+        ("GRADLE_USER_HOME", ".gradle"),
+        ("MAVEN_OPTS=-Dmaven.repo.local=", ".m2/repository"),
+    ],
     registry: None,
     example: "mvn -B test",
 };

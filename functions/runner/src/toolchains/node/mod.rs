@@ -79,6 +79,13 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         ),
         ("bun", "install Bun"),
     ],
+    caches: &[
+        ("npm_config_cache", ".npm"),
+        ("npm_config_store_dir", ".local/share/pnpm/store"),
+        ("YARN_CACHE_FOLDER", ".cache/yarn"),
+        ("YARN_GLOBAL_FOLDER", ".yarn/berry"),
+        ("BUN_INSTALL_CACHE_DIR", ".bun/install/cache"),
+    ],
     registry: Some("npm config get registry"),
     example: "npm test",
 };

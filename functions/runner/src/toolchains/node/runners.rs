@@ -11,7 +11,7 @@ use crate::toolchains::counting::{
     Runner,
 };
 
-pub(super) static ALL: [Runner; 17] = [
+pub(super) static ALL: [Runner; 18] = [
     Runner::new("node", &[], &NODE),
     Runner::new("jest", &[1], &JEST),
     Runner::new(
@@ -28,6 +28,7 @@ pub(super) static ALL: [Runner; 17] = [
     Runner::new("mocha", &[1], &MOCHA),
     Runner::new("ava", &[1], &AVA),
     Runner::new("tap", &[1], &NODE_TAP),
+    Runner::new("tap, classic", &[], &CLASSIC_TAP).covering(&["mocha"]),
     Runner::new("jasmine", &[2], &JASMINE),
     Runner::new("bun", &[1], &BUN),
     Runner::new("uvu", &[1], &UVU),
@@ -104,6 +105,15 @@ static NODE_TAP: [Line; 3] = [
     ),
     Line(Whole, "^Asserts: +{list}, of {n}$"),
     Line(None, "^No valid test files found matching .*$"),
+];
+
+/// `total ................... 12/12`, of node-tap before its version 15; also of faucet's kind.
+static CLASSIC_TAP: [Line; 2] = [
+    Line(Whole, r"^total \.{3,} {passed}/{total}$"),
+    Line(
+        Name,
+        r"^not ok (?P<name>[^ ]+\.[a-z]+) \.{3,} [0-9]+/[0-9]+$",
+    ),
 ];
 
 /// `4 specs, 1 failure, 1 pending spec`

@@ -26,6 +26,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         ),
         ("composer", "install Composer"),
     ],
+    caches: &[("COMPOSER_CACHE_DIR", ".cache/composer")],
     registry: None,
     example: "vendor/bin/phpunit",
 };

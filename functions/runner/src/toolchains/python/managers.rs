@@ -3,6 +3,7 @@
 use toml::Value;
 
 use super::project::Project;
+use super::{pytest, tox};
 use crate::toolchains::tree::Folder;
 
 /// A manager of a project's environment.
@@ -64,13 +65,15 @@ impl Manager {
         if let Some(session) = session.into_iter().find(has_session) {
             return Manager::Nox(session);
         }
-        let is_tox = folder
-            .text("tox.ini")
-            .is_some_and(|text| text.contains("[testenv"));
-        if is_tox || project.tool("tox").is_some() {
-            return Manager::Tox;
+        let is_plain = || match tox::configuration(folder, project) {
+            Some(text) => tox::plain_requirements(folder, &text).is_some(),
+            None => project.tool("tox").is_none(),
+        };
+        if is_plain() {
+            Manager::Pip
+        } else {
+            Manager::Tox
         }
-        Manager::Pip
     }
 
     /// The manager for people, and which files name it and the version of Python.
@@ -226,8 +229,18 @@ fn pip(folder: &Folder<'_>, project: &Project, is_for_pytest: bool, module: &str
             .iter()
             .map(|group| format!("--group {group}")),
     );
+    let of_tox = || tox::plain_requirements(folder, &tox::configuration(folder, project)?);
+    if !project.declares_tests() {
+        arguments.extend(of_tox().unwrap_or_default());
+    }
     if is_for_pytest && !project.declares_pytest() {
-        arguments.push("pytest".to_owned());
+        let has = |name: &str| arguments.iter().any(|argument| argument == name);
+        let packages = std::iter::once("pytest").chain(pytest::plugins(folder));
+        let packages: Vec<String> = packages
+            .filter(|name| !has(name))
+            .map(str::to_owned)
+            .collect();
+        arguments.extend(packages);
     }
     // Only a pip of 2025 knows groups.
     let upgrade = if project.groups.is_empty() {

@@ -4,6 +4,7 @@ mod managers;
 mod project;
 mod pytest;
 mod runners;
+mod tox;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -71,6 +72,10 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
             "flake8",
             "install flake8 (`pip install flake8`), or declare it",
         ),
+    ],
+    caches: &[
+        ("PIP_CACHE_DIR", ".cache/pip"),
+        ("UV_CACHE_DIR", ".cache/uv"),
     ],
     registry: Some(
         "echo \"${PIP_INDEX_URL:-$(python3 -I -c \

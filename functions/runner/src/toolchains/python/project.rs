@@ -7,7 +7,7 @@ use crate::toolchains::tree::Folder;
 use crate::toolchains::unit::Cover;
 
 /// Extras and groups with what tests need.
-const TEST_SETS: [&str; 3] = ["test", "tests", "dev"];
+const TEST_SETS: [&str; 4] = ["test", "tests", "testing", "dev"];
 /// Files of requirements: of the project, and of its tests.
 const REQUIREMENTS: [&str; 13] = [
     "requirements.txt",
@@ -77,10 +77,6 @@ impl Project {
         for (table, names) in tables {
             let lists = names.iter().filter_map(|name| table?.get(name));
             declared.extend(lists.flat_map(|list| strings(Some(list))));
-        }
-        if is_package {
-            declared.push_str(&setup_cfg);
-            declared.push_str(&setup_py);
         }
         Project {
             pyproject,

@@ -29,6 +29,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
             "install RSpec (`gem install rspec`), or name it in a Gemfile",
         ),
     ],
+    caches: &[],
     registry: None,
     example: "bundle exec rspec",
 };

@@ -22,6 +22,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         ".config/nextest.toml",
     ],
     programs: &[("cargo", "install Rust with rustup")],
+    caches: &[("CARGO_HOME", ".cargo")],
     registry: None,
     example: "cargo test --workspace",
 };

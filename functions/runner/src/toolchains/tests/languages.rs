@@ -196,8 +196,17 @@ fn a_project_of_python_is_installed_as_it_declares_itself() {
             vec![format!("{venv} hatch"), "~/venv/bin/hatch run test".to_owned()],
         ),
         (
-            vec![("setup.py", ""), ("tox.ini", "[testenv]\ncommands = pytest\n"), ("test_a.py", PYTEST)],
+            vec![("setup.py", ""), ("tox.ini", "[testenv]\nsetenv = A = 1\ncommands = pytest\n"), ("test_a.py", PYTEST)],
             vec![format!("{venv} tox"), "~/venv/bin/tox run -e py".to_owned()],
+        ),
+        (
+            vec![
+                ("setup.py", "tests_require=['pytest']"),
+                ("tox.ini", "[testenv]\ndeps =\n  -r gone.txt\n  mock\ncommands = pytest\n"),
+                ("setup.cfg", "[tool:pytest]\naddopts = --cov=p\n"),
+                ("test_a.py", PYTEST),
+            ],
+            vec![format!("{venv} -e . mock pytest pytest-cov"), in_venv.to_owned()],
         ),
         (
             vec![("setup.py", ""), ("noxfile.py", "def tests(session): pass\n"), ("test_a.py", PYTEST)],
@@ -259,6 +268,14 @@ fn compiled_languages_have_the_commands_of_their_maintainers() {
                 "dotnet test A.sln --no-restore",
             ],
         ),
+        // A solution of C++ is none of .NET.
+        (
+            &[
+                ("vs/A.sln", "Project(\"{8BC9}\") = \"A\", \"a.vcxproj\"\n"),
+                ("Makefile", "test:\n\tx\n"),
+            ],
+            &["make -f Makefile test"],
+        ),
     ]);
 }
 
@@ -301,6 +318,24 @@ fn scripting_languages_have_the_commands_of_their_maintainers() {
         ),
         (&[("mix.exs", ""), ("mix.lock", "")], &[&mix, "mix test"]),
         (
+            &[("Makefile.PL", ""), ("lib/A.pm", ""), ("t/a.t", "")],
+            &["prove -l -r t"],
+        ),
+        (
+            &[
+                ("cpanfile", ""),
+                ("Makefile.PL", ""),
+                ("A.xs", ""),
+                ("t/a.t", ""),
+            ],
+            &[
+                "cpanm --quiet --notest --local-lib-contained ~/perl5 --installdeps .",
+                "PERL5LIB=~/perl5/lib/perl5 perl Makefile.PL && make",
+                "PERL5LIB=~/perl5/lib/perl5 prove -b -r t",
+            ],
+        ),
+        (&[("dist.ini", "")], &[]),
+        (
             &[("deno.json", r#"{"tasks": {"test": "deno test -A"}}"#)],
             &["deno task test"],
         ),
@@ -323,6 +358,16 @@ fn builds_of_c_and_makefiles_have_the_commands_of_their_maintainers() {
             &[
                 "cmake -S . -B ~/build && cmake --build ~/build",
                 "cd ~/build && ctest --output-on-failure",
+            ],
+        ),
+        (
+            &[(
+                "CMakeLists.txt",
+                "ADD_CUSTOM_TARGET(tests-all x)\nADD_CUSTOM_TARGET( Check\n  ./run)\n",
+            )],
+            &[
+                "cmake -S . -B ~/build && cmake --build ~/build",
+                "cmake --build ~/build --target check",
             ],
         ),
         (

@@ -160,6 +160,24 @@ fn programs_of_a_plan_are_known_with_their_remedies() {
 }
 
 #[test]
+fn downloads_are_those_of_the_person_whose_home_it_is() {
+    let set = |name: &str| (name == "CARGO_HOME").then(|| "/cargo".into());
+    let variables = caches(Path::new("/home/a"), set);
+    let value = |name: &str| {
+        let mut named = variables.iter().filter(|(variable, _)| variable == name);
+        let value = named.next().unwrap().1.to_str().unwrap().to_owned();
+        assert!(named.next().is_none(), "{name} is set twice");
+        value
+    };
+    assert_eq!(value("npm_config_cache"), "/home/a/.npm");
+    assert_eq!(value("CARGO_HOME"), "/cargo");
+    assert_eq!(
+        value("MAVEN_OPTS"),
+        "-Dmaven.repo.local=/home/a/.m2/repository"
+    );
+}
+
+#[test]
 fn test_files_are_known_by_custom() {
     for yes in [
         "tests/a.rs",
