@@ -271,6 +271,7 @@ impl ContainedProcesses {
             limits: job.limits.clone(),
             sandbox: self.sandbox.as_ref().map(|machine| sandbox(machine, job)),
             loopback_only: self.loopback_only,
+            is_private: false,
             is_alone: self.is_alone,
             is_trusted: false,
             argv: job.argv.to_vec(),
