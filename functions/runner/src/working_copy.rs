@@ -3,6 +3,7 @@
 //! itself, as the caller's user.
 
 mod checkout;
+mod git_call;
 
 use std::fs::{self, DirBuilder};
 use std::io;

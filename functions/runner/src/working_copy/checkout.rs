@@ -6,32 +6,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use super::git_call::{Git, first_of};
 use crate::litter;
 
-/// Variables of git that name another repository: those of a hook that calls us, for example.
-const VARIABLES: [&str; 9] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_DIR",
-    "GIT_GRAFT_FILE",
-    "GIT_INDEX_FILE",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_WORK_TREE",
-];
-/// Author of a commit that exists in the checkout alone.
-const IDENTITY: [(&str, &str); 4] = [
-    ("GIT_AUTHOR_NAME", "awo verify"),
-    ("GIT_AUTHOR_EMAIL", "awo@localhost"),
-    ("GIT_COMMITTER_NAME", "awo verify"),
-    ("GIT_COMMITTER_EMAIL", "awo@localhost"),
-];
 /// Mode of a submodule in an index.
 const SUBMODULE: &[u8] = b"160000 ";
 /// Greatest depth of submodules within submodules.
@@ -302,94 +282,6 @@ fn without_user(url: &str) -> String {
         format!("{scheme}://{host}{path}")
     } else {
         url.to_owned()
-    }
-}
-
-fn first_of(reason: &str) -> String {
-    let reason = reason.trim().replace("fatal: ", "");
-    if reason.is_empty() {
-        "git failed without a reason".to_owned()
-    } else {
-        reason
-    }
-}
-
-/// One call of git.
-struct Git {
-    command: Command,
-}
-
-impl Git {
-    fn at(dir: &Path) -> Git {
-        let mut command = Command::new("git");
-        for name in VARIABLES {
-            command.env_remove(name);
-        }
-        command.envs(IDENTITY);
-        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
-        command.env("GIT_LFS_SKIP_PUSH", "1");
-        // A clone of the caller's own files is no transport.
-        command.args([
-            "-c",
-            "protocol.file.allow=always",
-            "-c",
-            "core.hooksPath=/dev/null",
-        ]);
-        command.args(["-c", "advice.addEmbeddedRepo=false", "-c", "gc.auto=0"]);
-        command.arg("-C").arg(dir);
-        Git { command }
-    }
-
-    fn with_index(mut self, index: &Path) -> Git {
-        self.command.env("GIT_INDEX_FILE", index);
-        self
-    }
-
-    fn output<const N: usize>(mut self, args: [&str; N]) -> Result<std::process::Output, String> {
-        self.command.args(args);
-        let output = self.command.stdin(Stdio::null()).output();
-        output.map_err(|why| format!("git cannot be started: {why}"))
-    }
-
-    fn bytes<const N: usize>(self, args: [&str; N]) -> Result<Vec<u8>, String> {
-        let output = self.output(args)?;
-        if output.status.success() {
-            Ok(output.stdout)
-        } else {
-            Err(first_of(&String::from_utf8_lossy(&output.stderr)))
-        }
-    }
-
-    fn line<const N: usize>(self, args: [&str; N]) -> Result<String, String> {
-        let bytes = self.bytes(args)?;
-        Ok(String::from_utf8_lossy(&bytes)
-            .trim_end_matches('\n')
-            .to_owned())
-    }
-
-    fn run<const N: usize>(self, args: [&str; N]) -> Result<(), String> {
-        self.bytes(args).map(drop)
-    }
-
-    fn done(self) -> Result<(), String> {
-        self.run([])
-    }
-
-    fn done_with(mut self, input: &[u8]) -> Result<(), String> {
-        self.command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        let cannot = |why: std::io::Error| format!("git cannot be started: {why}");
-        let mut child = self.command.spawn().map_err(cannot)?;
-        // A git that ends early says why; what it did not read is of no use.
-        let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input));
-        let output = child.wait_with_output().map_err(cannot)?;
-        if output.status.success() {
-            Ok(())
-        } else {
-            Err(first_of(&String::from_utf8_lossy(&output.stderr)))
-        }
     }
 }
 
