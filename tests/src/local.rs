@@ -1,5 +1,6 @@
 //! The program `awo-local` as a separate process, which can be killed and restarted with its data.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -35,10 +36,27 @@ impl Local {
     /// When it does not serve in time.
     #[must_use]
     pub fn start(dir: &Path, settings: &[(&str, &str)]) -> Local {
+        Local::start_as(dir, settings, None)
+    }
+
+    /// The same as another user, to whom the directory belongs; our own where absent.
+    ///
+    /// # Panics
+    /// When it does not serve in time.
+    #[must_use]
+    pub fn start_as(dir: &Path, settings: &[(&str, &str)], user: Option<u32>) -> Local {
         let (data, ready) = (dir.join("data"), dir.join("ready.json"));
         drop(std::fs::remove_file(&ready));
         let began = Instant::now();
-        let mut child = Command::new(program("awo-local"))
+        let mut command = Command::new(program("awo-local"));
+        if let Some(uid) = user {
+            command.uid(uid).gid(uid);
+            // The home of another user cannot be entered, nor can what PATH has there.
+            command
+                .env("HOME", dir)
+                .env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        }
+        let mut child = command
             .env("AWO_DATA_DIR", &data)
             .env("AWO_PORT", "0")
             .env("AWO_READY_FILE", &ready)

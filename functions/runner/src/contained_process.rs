@@ -95,6 +95,8 @@ pub(crate) struct ContainedProcesses {
     sandbox: Option<Machine>,
     /// True if commands reach no network but loopback.
     loopback_only: bool,
+    /// True if commands have namespaces of their own.
+    is_private: bool,
     /// True if this host has no process of another run.
     is_alone: bool,
     stop: StopSignal,
@@ -120,6 +122,7 @@ impl ContainedProcesses {
             user: settings.effective_agent_user(),
             sandbox: Some(Machine::of(settings)),
             loopback_only: false,
+            is_private: settings.is_private,
             is_alone: settings.is_task,
             stop,
             masks: Masks::default(),
@@ -169,6 +172,7 @@ impl ContainedProcesses {
             user: None,
             sandbox: None,
             loopback_only: false,
+            is_private: false,
             is_alone: false,
             stop,
             masks: Masks::default(),
@@ -271,7 +275,7 @@ impl ContainedProcesses {
             limits: job.limits.clone(),
             sandbox: self.sandbox.as_ref().map(|machine| sandbox(machine, job)),
             loopback_only: self.loopback_only,
-            is_private: false,
+            is_private: self.is_private,
             is_alone: self.is_alone,
             is_trusted: false,
             argv: job.argv.to_vec(),

@@ -65,6 +65,17 @@ pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode
         }
         Err(NotClaimed::Failed(why)) => return refuse(&why),
     };
+    let workspace = WorkDir::open(
+        &settings.workspace_root,
+        &spec.org_id,
+        Path::new(&spec.work_dir),
+    );
+    let workspace = workspace.ok();
+    let checkout = workspace.as_ref().map(WorkDir::checkout);
+    let (settings, _user) = match settings.with_user(checkout.as_deref()) {
+        Ok((settings, user)) => (&settings.clone(), user),
+        Err(why) => return refuse(&format!("the verification has no user: {why}")),
+    };
     let (switch, stop) = stop::channel();
     let work = work(settings, &spec, &client, &stop);
     let ended = tokio::select! {

@@ -31,7 +31,7 @@ const SYSTEM: [&str; 17] = [
     "/usr",
     "/var/lib/alternatives",
 ];
-/// What of the system is secret, where the reader is root.
+/// What of the system is secret, where the reader is in a group of the system's.
 const SECRET: [&str; 5] = [
     "/etc/gshadow",
     "/etc/shadow",
@@ -39,20 +39,15 @@ const SECRET: [&str; 5] = [
     "/etc/ssl/private",
     "/etc/sudoers.d",
 ];
-/// Devices that hold nothing, and places for temporary files that programs insist on.
-const SHARED: [&str; 12] = [
+/// Devices that hold nothing. The supervisor grants temporary files and terminals, where they are a run's own.
+const SHARED: [&str; 7] = [
     "/dev/fd",
     "/dev/full",
     "/dev/null",
-    "/dev/ptmx",
-    "/dev/pts",
     "/dev/random",
-    "/dev/shm",
     "/dev/tty",
     "/dev/urandom",
     "/dev/zero",
-    "/tmp",
-    "/var/tmp",
 ];
 /// A tool chain is the folder around one of these.
 const PROGRAMS: [&str; 4] = [".bin", "bin", "sbin", "shims"];

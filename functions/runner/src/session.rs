@@ -41,8 +41,10 @@ environment.
   AWO_WORKSPACE_ROOT  absolute path; a run works in <root>/<orgId>/<runId>
   AWO_SHARED_ROOT     absolute path, optional: a folder that the organization's tasks share, where
                       workspaces are kept for a day after the end of their runs
-  AWO_AGENT_UID       user id of agents and verifiers; counts if the runner is root
+  AWO_AGENT_UIDS      user ids, <first>-<last>, of which each run has one if the runner is root
+  AWO_AGENT_UID       the one user id of agents and verifiers instead; counts if the runner is root
   AWO_AGENT_GID       their group id (default: the user id)
+  AWO_CONFINEMENT     `require` refuses to run anything where a layer of confinement is missing
   AWO_GITHUB_API_URL  GitHub's API for repositories on github.com and on its own host
   AWO_GIT_CA_FILE     PEM file of the only authorities trusted for git hosts; for tests
 
@@ -127,7 +129,8 @@ pub fn run() -> ExitCode {
 
 /// What must be done before there is a second thread or a hostile process.
 fn prepare() -> Result<Settings, String> {
-    let settings = Settings::from_env()?;
+    let mut settings = Settings::from_env()?;
+    settings.confine()?;
     let hardened = hide_memory().and_then(|()| become_subreaper());
     hardened.map_err(|why| format!("cannot isolate this process: {why}"))?;
     if settings.agent_user.is_some() && !nix::unistd::geteuid().is_root() {
@@ -168,6 +171,10 @@ async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, 
         Err(NotClaimed::Failed(why)) => return (refuse(&why), None),
     };
     tracing::info!(event = "claimed", run_id = %spec.run_id, claim_ms = ms(began), "the run is claimed");
+    let (settings, _user) = match settings.with_user(None) {
+        Ok((settings, user)) => (&settings.clone(), user),
+        Err(why) => return (refuse(&format!("the run has no user: {why}")), None),
+    };
     if let Some(archive) = WorkspaceArchive::of(settings) {
         archive.sweep();
     }

@@ -4,12 +4,13 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use awo_domain::{OrgId, RunId, VerificationId};
+use awo_supervisor::{Sandbox, UidRange};
 use url::{Host, Url};
 
-use crate::agent_user::AgentUser;
+use crate::agent_user::{AgentUser, UserClaim, owner_of};
 use crate::delivery::forge::Hosts;
 use crate::delivery::forges::API_VARIABLES;
 
@@ -86,8 +87,14 @@ pub(crate) struct Settings {
     pub(crate) workspace_root: PathBuf,
     /// The folder of archived workspaces of ended runs, for other tasks.
     pub(crate) shared_root: Option<PathBuf>,
-    /// Absent: agents run as the runner's own user.
+    /// Absent: agents run as the runner's own user, or, where that is root, as one of `agent_uids`.
     pub(crate) agent_user: Option<AgentUser>,
+    /// Users of which a run has one, where the runner is root and none is named.
+    pub(crate) agent_uids: UidRange,
+    /// True if a run is refused where a layer of confinement is missing.
+    pub(crate) requires_layers: bool,
+    /// True if commands have namespaces of their own.
+    pub(crate) is_private: bool,
     pub(crate) path: OsString,
     /// Variables that lead to tool chains.
     pub(crate) tool_homes: Vec<(&'static str, OsString)>,
@@ -136,6 +143,11 @@ impl Settings {
         };
         let agent_user = match (id("AWO_AGENT_UID")?, id("AWO_AGENT_GID")?) {
             (None, None) => None,
+            (Some(0), _) => {
+                return Err(
+                    "AWO_AGENT_UID must not be 0: client code never runs as root".to_owned(),
+                );
+            }
             (Some(uid), gid) => Some(AgentUser {
                 uid,
                 gid: gid.unwrap_or(uid),
@@ -149,6 +161,14 @@ impl Settings {
             workspace_root,
             shared_root,
             agent_user,
+            agent_uids: match text("AWO_AGENT_UIDS") {
+                None => UidRange::default(),
+                Some(range) => {
+                    UidRange::parse(&range).map_err(|why| format!("AWO_AGENT_UIDS: {why}"))?
+                }
+            },
+            requires_layers: requires_layers(text("AWO_CONFINEMENT"))?,
+            is_private: false,
             agent_paths: paths("AWO_AGENT_PATHS", text)?,
             private_dirs: paths("AWO_PRIVATE_DIRS", text)?,
             hosts: Hosts::from_env(&API_VARIABLES, text, is_loopback)?,
@@ -157,6 +177,14 @@ impl Settings {
             is_task: text(TASK).is_some(),
             program: own_program()?,
         })
+    }
+}
+
+fn requires_layers(confinement: Option<String>) -> Result<bool, String> {
+    match confinement.as_deref() {
+        None => Ok(false),
+        Some("require") => Ok(true),
+        Some(_) => Err("AWO_CONFINEMENT must be `require`, or not be set".to_owned()),
     }
 }
 
@@ -172,6 +200,47 @@ pub(crate) fn own_program() -> Result<PathBuf, String> {
 }
 
 impl Settings {
+    /// Takes the layers of confinement that this host has.
+    ///
+    /// # Errors
+    /// If one is missing that is required.
+    pub(crate) fn confine(&mut self) -> Result<(), String> {
+        let namespaces = awo_supervisor::try_namespaces();
+        self.is_private = namespaces.is_ok();
+        if !self.requires_layers || self.is_task {
+            return Ok(());
+        }
+        namespaces.map_err(|why| format!("AWO_CONFINEMENT=require: {why}"))?;
+        if Sandbox::is_available() {
+            Ok(())
+        } else {
+            Err("AWO_CONFINEMENT=require: this kernel has no Landlock".to_owned())
+        }
+    }
+
+    /// These settings with a user for one run, or one verification in a run's `workspace`, whose user it then has. The
+    /// claim is to be held as long as something runs as that user.
+    ///
+    /// # Errors
+    /// If no user is free.
+    pub(crate) fn with_user(
+        &self,
+        workspace: Option<&Path>,
+    ) -> std::io::Result<(Settings, Option<UserClaim>)> {
+        let mut settings = self.clone();
+        if self.agent_user.is_some() || !nix::unistd::geteuid().is_root() {
+            return Ok((settings, None));
+        }
+        settings.agent_user = workspace.and_then(|path| owner_of(path, self.agent_uids));
+        if settings.agent_user.is_some() {
+            return Ok((settings, None));
+        }
+        let name = self.nonce.task.id();
+        let claim = UserClaim::take(&self.workspace_root, self.agent_uids, name)?;
+        settings.agent_user = Some(claim.user);
+        Ok((settings, Some(claim)))
+    }
+
     /// The agents' user, where this process can become another one: only root can.
     pub(crate) fn effective_agent_user(&self) -> Option<AgentUser> {
         self.agent_user.filter(|_| nix::unistd::geteuid().is_root())
@@ -236,8 +305,10 @@ mod tests {
     }
 
     /// For one machine only, and for tests: the cloud has none of them.
-    const ONE_MACHINE: [&str; 4] = [
+    const ONE_MACHINE: [&str; 6] = [
         "AWO_AGENT_PATHS",
+        "AWO_AGENT_UIDS",
+        "AWO_CONFINEMENT",
         "AWO_GITHUB_API_URL",
         "AWO_GIT_CA_FILE",
         "AWO_PRIVATE_DIRS",

@@ -34,7 +34,7 @@ A work order or a run is named by its id, the beginning of its id, or @latest.
 Exit codes:
   0    success
   1    the followed run did not succeed (with --require-verified: or its result is not verified),
-       a kill could not be confirmed, or an audit is broken
+       a kill could not be confirmed, an audit is broken, or awo doctor misses a layer
   2    the command line is invalid
   3    the service refused the request
   4    the service cannot be reached
@@ -149,6 +149,8 @@ pub enum Command {
     Plugins(crate::plugins::arguments::Plugins),
     /// Verify the workspace of a run on the service
     Verification(crate::verification::arguments::Verification),
+    /// Show the layers that confine client code on this machine, what is missing, and how to repair it
+    Doctor,
     /// Print the service's OpenAPI document
     Openapi,
     /// Print a shell's completion script

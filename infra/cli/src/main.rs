@@ -15,6 +15,7 @@ mod client;
 mod console;
 mod contexts;
 mod diff;
+mod doctor;
 mod document;
 mod environments;
 mod events;
@@ -80,6 +81,10 @@ fn main() -> ExitCode {
         Command::Verify(wanted) => Some(verify::run(wanted, &output)),
         Command::Completions { shell } => Some(reference_pages::completions(*shell)),
         Command::Man { dir } => Some(reference_pages::manual(dir.as_deref())),
+        Command::Doctor => {
+            let environment = Environment::of_process();
+            Some(doctor::run(&arguments.connection, &environment, &output))
+        }
         _ => None,
     };
     if let Some(ended) = alone {
@@ -183,6 +188,7 @@ async fn on_service(
         | Command::Verify(_)
         | Command::Trigger(_)
         | Command::Completions { .. }
+        | Command::Doctor
         | Command::Man { .. } => Ok(()),
     }
 }

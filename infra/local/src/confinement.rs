@@ -4,64 +4,143 @@
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use awo_supervisor::{Sandbox, check_loopback_only};
+use awo_supervisor::{CommandUsers, LayerReport, Layers, UidRange, closed_folders};
 use nix::sys::stat::{Mode, umask};
 
-/// The user of agents in the image of runs, and here where the service is root's.
-const AGENT_UID: u32 = 10_001;
 /// Others may pass through, but not list it.
 const PASSABLE: u32 = 0o711;
 /// What only the owner can read.
 const OTHERS: u32 = 0o077;
 
-/// What holds on this machine. Landlock is used wherever the kernel has it, also beside another user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What holds on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
-    /// True if the kernel has Landlock.
-    pub sandbox: bool,
-    /// The user that agents run as, where it is another one.
-    pub user: Option<u32>,
+    layers: Layers,
+    /// The users that agents run as.
+    pub users: CommandUsers,
+    /// Folders of PATH that they cannot enter.
+    out_of_reach: Vec<PathBuf>,
+}
+
+/// Why the service does not start.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ConfinementError {
+    /// The operator named root.
+    #[error("AWO_AGENT_UID is 0, and client code never runs as root")]
+    Root,
+    /// The users of runs cannot enter the folder above the data directory.
+    #[error(
+        "the users that runs have cannot enter {}, and the kernel grants no namespaces that would show them \
+         their part of it ({why}): let others pass with `chmod o+x`, or choose another AWO_DATA_DIR", .folder.display()
+    )]
+    Closed {
+        /// The folder.
+        folder: PathBuf,
+        /// The kernel's reason.
+        why: String,
+    },
+    /// Numbers that the container of the service does not have.
+    #[error(
+        "no process of this container can have the user ids {0}: set AWO_AGENT_UIDS to ids of /proc/self/uid_map"
+    )]
+    Unmapped(UidRange),
+    /// Layers that are required.
+    #[error("AWO_CONFINEMENT=require: {0}; `awo doctor` shows how to repair it")]
+    Missing(String),
 }
 
 impl Confinement {
-    /// What can be had: root gives agents a user of their own if that user can reach the
-    /// workspaces and every folder of PATH. `given` is the user that the operator names.
-    #[must_use]
-    pub fn of(data_dir: &Path, given: Option<u32>) -> Confinement {
-        let is_root = nix::unistd::geteuid().is_root();
-        let own = || {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let programs = std::env::split_paths(&path).all(|dir| !dir.exists() || is_open(&dir));
-            let above = data_dir.parent().is_none_or(is_open);
-            (programs && above).then_some(AGENT_UID)
+    /// What can be had. Root gives each run a user of its own, or all runs the one that the operator names.
+    ///
+    /// # Errors
+    /// If client code would run as root, or could not reach its folders.
+    pub fn of(
+        layers: Layers,
+        data_dir: &Path,
+        given: Option<u32>,
+    ) -> Result<Confinement, ConfinementError> {
+        let users = match given {
+            _ if !layers.is_root => CommandUsers::OfService,
+            Some(0) => return Err(ConfinementError::Root),
+            Some(uid) => CommandUsers::Shared(uid),
+            None => CommandUsers::OfRuns,
         };
-        Confinement {
-            sandbox: Sandbox::is_available(),
-            user: given.or_else(own).filter(|uid| is_root && *uid != 0),
+        let mut out_of_reach = Vec::new();
+        if let (true, Some(why)) = (layers.is_root, &layers.no_namespaces) {
+            let above = data_dir.parent().map(Path::to_path_buf);
+            if let Some(folder) = closed_folders(above.into_iter()).pop() {
+                let why = why.clone();
+                return Err(ConfinementError::Closed { folder, why });
+            }
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            out_of_reach = closed_folders(std::env::split_paths(&path));
+        }
+        Ok(Confinement {
+            layers,
+            users,
+            out_of_reach,
+        })
+    }
+
+    /// Fails where runs are to have users of a range that this host does not have.
+    ///
+    /// # Errors
+    /// With the range.
+    pub fn check_range(&self, range: UidRange) -> Result<(), ConfinementError> {
+        if self.users == CommandUsers::OfRuns && !range.is_mapped() {
+            return Err(ConfinementError::Unmapped(range));
+        }
+        Ok(())
+    }
+
+    /// All layers, for operators.
+    #[must_use]
+    pub fn report(&self) -> Vec<LayerReport> {
+        self.layers.report(self.users, &self.out_of_reach)
+    }
+
+    /// Fails where a layer is missing that `AWO_CONFINEMENT=require` needs here.
+    ///
+    /// # Errors
+    /// With the missing layers.
+    pub fn require(&self) -> Result<(), ConfinementError> {
+        let report = self.report().into_iter();
+        let missing: Vec<String> = report
+            .filter(|layer| layer.required && !layer.present)
+            .map(|layer| format!("{} ({})", layer.layer, layer.detail))
+            .collect();
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(ConfinementError::Missing(format!(
+                "layers are missing: {}",
+                missing.join("; ")
+            )))
         }
     }
 
-    /// True if commands can be kept from all networks but loopback. Agents of all runs are one user here,
-    /// and only in a sandbox can they not make use of each other's processes.
+    /// True if commands can be kept from all networks but loopback, and from each other's processes.
     #[must_use]
-    pub fn limits_egress(self) -> bool {
-        self.sandbox && check_loopback_only().is_ok()
+    pub fn limits_egress(&self) -> bool {
+        let is_apart = self.layers.landlock || self.layers.no_namespaces.is_none();
+        is_apart && self.layers.no_loopback_only.is_none()
     }
 
     /// True if no agent reads the service's data.
     #[must_use]
-    pub fn holds(self) -> bool {
-        self.sandbox || self.user.is_some()
+    pub fn holds(&self) -> bool {
+        let is_other = self.users != CommandUsers::OfService;
+        self.layers.landlock || self.layers.no_namespaces.is_none() || is_other
     }
 
-    /// Lets the agents' user through to the workspaces, and to nothing else of the data.
+    /// Lets other users through to the workspaces, and to nothing else of the data.
     ///
     /// # Errors
     /// When a mode cannot be changed.
-    pub fn open(self, data_dir: &Path, workspace_root: &Path) -> io::Result<()> {
-        if self.user.is_none() {
+    pub fn open(&self, data_dir: &Path, workspace_root: &Path) -> io::Result<()> {
+        if self.users == CommandUsers::OfService {
             return Ok(());
         }
         umask(Mode::from_bits_truncate(OTHERS));
@@ -78,50 +157,117 @@ impl Confinement {
         Ok(())
     }
 
-    /// A remark for operators, as a sentence.
-    #[must_use]
-    pub fn describe(self) -> String {
-        match (self.user, self.sandbox) {
-            (Some(uid), true) => format!("agents are user {uid}, in a sandbox (Landlock)"),
-            (Some(uid), false) => format!("agents are user {uid}"),
-            (None, true) => "agents are in a sandbox (Landlock)".to_owned(),
-            (None, false) => "NONE: agents can read everything that you can read".to_owned(),
+    /// Writes each layer into the log.
+    pub fn log(&self) {
+        for layer in self.report() {
+            let LayerReport {
+                layer,
+                present,
+                required,
+                detail,
+                missing,
+                repair,
+            } = layer;
+            match (missing, repair) {
+                (Some(cost), Some(repair)) => tracing::warn!(
+                    event = "confinement_layer_missing",
+                    layer,
+                    present,
+                    required,
+                    detail,
+                    cost,
+                    repair,
+                    "a layer of confinement is missing"
+                ),
+                _ => tracing::info!(
+                    event = "confinement_layer",
+                    layer,
+                    present,
+                    required,
+                    detail,
+                    "a layer of confinement"
+                ),
+            }
         }
     }
-}
 
-/// True if every user can enter a folder.
-fn is_open(dir: &Path) -> bool {
-    const ENTER: u32 = 0o001;
-    let enters =
-        |dir: &Path| fs::metadata(dir).is_ok_and(|folder| folder.permissions().mode() & ENTER != 0);
-    dir.ancestors().all(enters)
+    /// A remark for operators, as a sentence.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let report = self.report();
+        let names = |present: bool| {
+            let layers = report.iter().filter(|layer| layer.present == present);
+            let names: Vec<&str> = layers.map(|layer| layer.layer.as_str()).collect();
+            names.join(", ")
+        };
+        let (there, missing) = (names(true), names(false));
+        if !self.holds() {
+            format!(
+                "NONE that keeps agents from what you can read; missing: {missing} (awo doctor)"
+            )
+        } else if missing.is_empty() {
+            there
+        } else {
+            format!("{there}; missing: {missing} (awo doctor)")
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn another_user_is_taken_only_where_it_can_reach_its_workspaces() {
-        let dir = tempfile::tempdir().unwrap();
-        let data = dir.path().join("data");
-        fs::create_dir(&data).unwrap();
-        let set = |mode| fs::set_permissions(dir.path(), Permissions::from_mode(mode)).unwrap();
-        set(0o700);
-        assert!(!is_open(&data));
-        assert_eq!(Confinement::of(&data, None).user, None);
-        let is_root = nix::unistd::geteuid().is_root();
-        let given = Confinement::of(&data, Some(7)).user;
-        assert_eq!(given, is_root.then_some(7), "the operator knows better");
+    fn layers(is_root: bool, all: bool) -> Layers {
+        let no = || (!all).then(|| "not here".to_owned());
+        Layers {
+            is_root,
+            no_namespaces: no(),
+            landlock: all,
+            no_loopback_only: no(),
+        }
     }
 
     #[test]
-    fn without_sandbox_and_user_nothing_holds() {
-        let none = Confinement {
-            sandbox: false,
-            user: None,
-        };
-        assert!(!none.holds() && none.describe().starts_with("NONE"));
+    fn client_code_never_runs_as_root() {
+        let data = Path::new("/srv/awo");
+        let of = |given| Confinement::of(layers(true, true), data, given);
+        assert_eq!(of(Some(0)), Err(ConfinementError::Root));
+        assert_eq!(of(None).unwrap().users, CommandUsers::OfRuns);
+        assert_eq!(of(Some(7)).unwrap().users, CommandUsers::Shared(7));
+        let own = Confinement::of(layers(false, true), data, Some(7)).unwrap();
+        assert_eq!(own.users, CommandUsers::OfService);
+    }
+
+    #[test]
+    fn folders_that_no_user_of_a_run_can_enter_are_refused_without_namespaces() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        let closed = Permissions::from_mode(0o700);
+        fs::set_permissions(dir.path(), closed).unwrap();
+        let without = Confinement::of(layers(true, false), &data, None);
+        assert!(
+            matches!(without, Err(ConfinementError::Closed { .. })),
+            "{without:?}"
+        );
+        assert!(Confinement::of(layers(true, true), &data, None).is_ok());
+    }
+
+    #[test]
+    fn without_any_layer_nothing_holds_and_require_refuses() {
+        let none = Confinement::of(layers(false, false), Path::new("/srv/awo"), None).unwrap();
+        assert!(!none.holds() && !none.limits_egress());
+        assert!(none.describe().starts_with("NONE"), "{}", none.describe());
+        let refusal = none.require().unwrap_err().to_string();
+        for word in ["namespaces", "landlock", "filter", "awo doctor"] {
+            assert!(refusal.contains(word), "{word}: {refusal}");
+        }
+        let all = Confinement::of(layers(false, true), Path::new("/srv/awo"), None).unwrap();
+        assert_eq!(
+            all.require(),
+            Ok(()),
+            "its own user is all that this host can give"
+        );
+        let shared = Confinement::of(layers(true, true), Path::new("/srv/awo"), Some(7)).unwrap();
+        assert!(shared.require().is_err());
     }
 }

@@ -21,6 +21,7 @@ use awo_local::workspace_root;
 use awo_local::{Options, Service};
 use awo_store::Store;
 use awo_store::ledger::credits::Booking;
+use awo_supervisor::{CommandUsers, Layers, UidRange};
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -124,7 +125,7 @@ async fn run() -> Result<(), Failure> {
     make_private_dir(&data_dir)?;
     let lock = lock(&data_dir).await?;
     let options = options(&data_dir)?;
-    let confinement = confinement(&data_dir)?;
+    let confinement = confinement(&options.runner, &data_dir)?;
     confinement.open(&data_dir, &options.workspace_root)?;
     let takes_secrets =
         confinement.holds() || setting("AWO_ALLOW_UNCONFINED_SECRETS").as_deref() == Some("1");
@@ -132,7 +133,7 @@ async fn run() -> Result<(), Failure> {
         takes_secrets,
         ..options
     };
-    if let Some(uid) = confinement.user {
+    if let CommandUsers::Shared(uid) = confinement.users {
         let (name, uid) = ("AWO_AGENT_UID".to_owned(), uid.to_string());
         options.settings.insert(name, uid);
     }
@@ -146,6 +147,10 @@ async fn run() -> Result<(), Failure> {
     }
     let is_first_start = !data_dir.join(FIRST_KEY).exists();
     let first = first_key(&service.cloud, &data_dir).await?;
+    write_private(
+        &data_dir.join("confinement.json"),
+        &json!(confinement.report()),
+    )?;
     write_private(&data_dir.join("endpoints.json"), &json!(service.settings))?;
     let ready = json!({
         "baseUrl": service.base_url,
@@ -215,17 +220,30 @@ fn options(data_dir: &Path) -> Result<Options, Failure> {
 }
 
 /// What keeps agents from the data directory.
-fn confinement(data_dir: &Path) -> Result<Confinement, Failure> {
+fn confinement(runner: &Path, data_dir: &Path) -> Result<Confinement, Failure> {
     let uid = setting("AWO_AGENT_UID").map(|uid| uid.parse());
     let uid = uid
         .transpose()
         .map_err(|_| "AWO_AGENT_UID must be a number")?;
-    let confinement = Confinement::of(data_dir, uid);
+    let range = match setting("AWO_AGENT_UIDS") {
+        None => UidRange::default(),
+        Some(range) => UidRange::parse(&range).map_err(|why| format!("AWO_AGENT_UIDS: {why}"))?,
+    };
+    let layers = Layers::tried_by(runner)
+        .map_err(|why| format!("the layers of confinement cannot be tried: {why}"))?;
+    let confinement = Confinement::of(layers, data_dir, uid)?;
+    confinement.check_range(range)?;
+    confinement.log();
+    match setting("AWO_CONFINEMENT").as_deref() {
+        None => {}
+        Some("require") => confinement.require()?,
+        Some(_) => return Err("AWO_CONFINEMENT must be `require`, or not be set".into()),
+    }
     if !confinement.holds() {
         eprintln!(
-            "awo-local: agents can read the files of this service: this kernel has no Landlock (5.13 \
-             and later), and agents run as your own user. Secrets of organizations are rejected unless \
-             AWO_ALLOW_UNCONFINED_SECRETS=1"
+            "awo-local: agents can read the files of this service: the kernel grants neither namespaces nor \
+             Landlock, and agents run as your own user. Secrets of organizations are rejected unless \
+             AWO_ALLOW_UNCONFINED_SECRETS=1; awo doctor shows what is missing"
         );
     }
     Ok(confinement)

@@ -5,11 +5,13 @@
 use std::collections::BTreeMap;
 
 /// Passed on to runners: another place of GitHub's API than its own, whom git trusts besides, the
-/// user that agents run as, and what they may read beside programs.
-const PASSED_ON: [&str; 5] = [
+/// users that agents run as, what they may read beside programs, and which layers they need.
+const PASSED_ON: [&str; 7] = [
     "AWO_AGENT_GID",
     "AWO_AGENT_PATHS",
     "AWO_AGENT_UID",
+    "AWO_AGENT_UIDS",
+    "AWO_CONFINEMENT",
     "AWO_GITHUB_API_URL",
     "AWO_GIT_CA_FILE",
 ];

@@ -162,7 +162,7 @@ fn unconfined() -> Refusal {
         400,
         "InvalidRequestException",
         "On this machine agents can read what is stored here: use a kernel with Landlock (5.13 and later), \
-         run the service as root with AWO_AGENT_UID, or set AWO_ALLOW_UNCONFINED_SECRETS=1.",
+         run the service as root, or set AWO_ALLOW_UNCONFINED_SECRETS=1.",
     )
 }
 

@@ -27,7 +27,7 @@ const fn setting(
     }
 }
 
-const SETTINGS: [Setting; 29] = [
+const SETTINGS: [Setting; 31] = [
     setting(
         "AWO_PORT",
         "port on loopback; 0 takes any free one",
@@ -155,10 +155,22 @@ const SETTINGS: [Setting; 29] = [
         "1",
     ),
     setting(
+        "AWO_AGENT_UIDS",
+        "user ids of which each run has one of its own, if the service runs as root",
+        "500000-524287",
+        "500000-524287",
+    ),
+    setting(
         "AWO_AGENT_UID",
-        "user id of agents, if the service runs as root",
-        "10001 if that user can reach the workspaces",
+        "one user id for the agents of all runs instead, if the service runs as root",
+        "none",
         "10001",
+    ),
+    setting(
+        "AWO_CONFINEMENT",
+        "require refuses to start without all layers of confinement that this kind of host can have",
+        "none",
+        "require",
     ),
     setting(
         "AWO_AGENT_PATHS",

@@ -134,7 +134,7 @@ impl Survey {
         let places = self.places.iter().flatten();
         places
             .fold(0_u64, |sum, place| {
-                sum.saturating_add(taken(place, &Counted::default(), &mut seen))
+                sum.saturating_add(taken(place, &CountRule::default(), &mut seen))
             })
             .saturating_add(elsewhere.saturating_sub(self.before.disk))
             .saturating_sub(self.forgiven)
@@ -159,7 +159,7 @@ impl Survey {
             let place = Path::new(place);
             // What is mounted there is counted where it belongs.
             let device = fs::metadata(place).map(|meta| meta.dev()).ok();
-            taken(place, &Counted { owner, device }, &mut seen)
+            taken(place, &CountRule { owner, device }, &mut seen)
         };
         let is_counted = self.places.is_some() || self.is_private;
         let places = SHARED_PLACES.iter().filter(|_| is_counted);
@@ -180,14 +180,14 @@ struct SharedBytes {
 
 /// Files that count; all where nothing is given.
 #[derive(Default)]
-struct Counted {
+struct CountRule {
     /// Those of this user, in folders of that user.
     owner: Option<u32>,
     /// Those on this device.
     device: Option<u64>,
 }
 
-impl Counted {
+impl CountRule {
     fn has(&self, meta: &Metadata) -> bool {
         self.owner.is_none_or(|owner| owner == meta.uid())
             && self.device.is_none_or(|device| device == meta.dev())
@@ -195,7 +195,7 @@ impl Counted {
 }
 
 /// Bytes that the counted files below a folder take.
-fn taken(top: &Path, counted: &Counted, seen: &mut HashSet<(u64, u64)>) -> u64 {
+fn taken(top: &Path, counted: &CountRule, seen: &mut HashSet<(u64, u64)>) -> u64 {
     let mut bytes = 0_u64;
     let mut open = vec![top.to_owned()];
     while let Some(dir) = open.pop() {

@@ -19,10 +19,12 @@
 //! which kills them with [`kill_descendants`]. Another user id for the command protects the
 //! supervisor, too; that is the purpose of `--uid` and `--gid`.
 
+mod accounts;
 mod calls;
 mod files;
 mod filter;
 mod hardening;
+mod layers;
 mod limits;
 mod measure;
 mod mounts;
@@ -35,6 +37,7 @@ mod start;
 mod supervise;
 mod tool_homes;
 mod tree;
+mod uids;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -45,6 +48,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use hardening::{become_subreaper, forget_variable, hide_memory};
+pub use layers::{CommandUsers, LayerReport, Layers, closed_folders};
 pub use limits::{Breach, Limit, Limits};
 pub use namespaces::try_namespaces;
 pub use network::check as check_loopback_only;
@@ -52,6 +56,7 @@ pub use order::{Order, USAGE};
 pub use sandbox::Sandbox;
 pub use tool_homes::tool_homes;
 pub use tree::{KillOutcome, ReapedChild, kill_descendants};
+pub use uids::UidRange;
 
 /// How long the kill loop goes on before it reports survivors: only a process stuck in the
 /// kernel lives that long.
@@ -112,6 +117,19 @@ impl Report {
 
 /// The whole program: reads `args` (without the program's name), supervises, reports.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let mut args = args.peekable();
+    if args
+        .next_if(|argument| argument == layers::ARGUMENT)
+        .is_some()
+    {
+        return match serde_json::to_string(&Layers::tried()) {
+            Ok(layers) => {
+                println!("{layers}");
+                ExitCode::SUCCESS
+            }
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     let order = match Order::parse(args) {
         Ok(order) => order,
         Err(why) => {

@@ -1,7 +1,8 @@
 //! A command's own view of the file system, in a mount namespace of its own: `/tmp`, `/var/tmp`, `/dev/shm` and
-//! `/dev/pts` are new and empty, and gone with the command. Folders that it is not to see are covered, with those
-//! that its user cannot enter; what is granted below them is bound where it was. All else is read-only, so that
-//! no mode, owner or attribute of a file outside of the granted ones changes.
+//! `/dev/pts` are new and empty, and gone with the command. Folders at the top in which nothing is granted as a
+//! whole are covered, with those that are hidden and those that its user cannot enter; what is granted below
+//! them is bound where it was. All else is read-only, so that no mode, owner or attribute of a file outside of
+//! the granted ones changes.
 //!
 //! A run's folders beside each other share a mount: files are renamed and linked between them as on any disk.
 
@@ -9,27 +10,30 @@ use std::collections::BTreeSet;
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 
 use crate::Sandbox;
+use crate::accounts::name_user;
 
 /// Folders for temporary files that programs insist on: a command has its own of each.
 pub(crate) const TEMPORARY: [&str; 3] = ["/dev/shm", "/tmp", "/var/tmp"];
 /// Terminals of the command's own.
 pub(crate) const TERMINALS: [&str; 2] = ["/dev/pts", "/dev/ptmx"];
+/// Folders of devices, processes and the kernel, which have their own rules.
+const KERNELS: [&str; 3] = ["/dev", "/proc", "/sys"];
 const ANYBODYS: u32 = 0o1777;
 const PASSABLE: u32 = 0o755;
 const NO_NAME: Option<&str> = None;
 
-/// Gives this process the view of a command that runs as `uid`. The process stands where it stood.
+/// Gives this process the view of a command that runs as `user`. The process stands where it stood.
 ///
 /// # Errors
 /// What the kernel says, with the path. The view is not complete then, and no command may see it.
-pub(crate) fn make_view(sandbox: &Sandbox, uid: u32) -> io::Result<()> {
+pub(crate) fn make_view(sandbox: &Sandbox, (uid, gid): (u32, u32)) -> io::Result<()> {
     let here = fs::canonicalize(".")?;
     let stood_in = identity(&fs::metadata(".")?);
     // Nothing that is mounted from here on is seen elsewhere.
@@ -48,6 +52,7 @@ pub(crate) fn make_view(sandbox: &Sandbox, uid: u32) -> io::Result<()> {
         named(&bind.target, bind.mount())?;
     }
     open_terminals()?;
+    name_user(uid, gid, std::env::var_os("HOME").as_deref())?;
     set_read_only(Path::new("/"), true)?;
     let changed = view.binds.iter().filter(|bind| bind.is_writable);
     let changed = changed.map(|bind| bind.target.as_path());
@@ -85,7 +90,7 @@ struct Bind {
 }
 
 impl Bind {
-    /// None of a path that is not there, or is neither a folder nor a file.
+    /// None of a path that is not there, or is a device.
     fn open(source: &Path, target: &Path, is_writable: bool) -> Option<Bind> {
         let opened = OpenOptions::new()
             .read(true)
@@ -93,7 +98,9 @@ impl Bind {
             .open(source)
             .ok()?;
         let meta = opened.metadata().ok()?;
-        (meta.is_dir() || meta.is_file()).then(|| Bind {
+        let kind = meta.file_type();
+        let is_device = kind.is_char_device() || kind.is_block_device();
+        (!is_device).then(|| Bind {
             target: target.to_owned(),
             source: opened.into(),
             is_folder: meta.is_dir(),
@@ -119,7 +126,7 @@ impl Bind {
 
 /// What is mounted, in this order.
 struct View {
-    /// Each with the mode of the empty folder that covers it; none lies below one that stays closed.
+    /// Each with the mode of the empty folder that covers it.
     covers: Vec<(PathBuf, u32)>,
     binds: Vec<Bind>,
 }
@@ -138,6 +145,7 @@ impl View {
         let mut closed: BTreeSet<PathBuf> = hidden
             .chain(closed)
             .filter(|path| !temporary.iter().any(|place| path.starts_with(place)))
+            .chain(not_granted(&granted, &temporary))
             .collect();
         // A folder of ours in one that anybody writes is a mount, too: nobody renames those.
         closed.extend(granted.iter().filter_map(|path| {
@@ -148,11 +156,12 @@ impl View {
             let first = place.join(first);
             (first != path.real).then_some(first)
         }));
-        let tops: Vec<PathBuf> = closed
-            .iter()
-            .filter(|path| !path.ancestors().skip(1).any(|above| closed.contains(above)))
-            .cloned()
-            .collect();
+        let is_top = |path: &&PathBuf| {
+            let above = path.ancestors().skip(1);
+            let mut above = above.take_while(|above| !temporary.contains(*above));
+            !above.any(|above| closed.contains(above))
+        };
+        let tops: Vec<PathBuf> = closed.iter().filter(is_top).cloned().collect();
         let is_covered = |path: &Path| {
             let covers = temporary.iter().chain(&tops);
             covers
@@ -177,12 +186,11 @@ impl View {
             )
         });
         binds.dedup_by(|later, earlier| later.target == earlier.target);
-        let covers = temporary.iter().map(|path| (path.clone(), ANYBODYS));
+        let anybodys = temporary.iter().map(|path| (path.clone(), ANYBODYS));
         let tops = tops.into_iter().map(|path| (path, PASSABLE));
-        Ok(View {
-            covers: covers.chain(tops).collect(),
-            binds,
-        })
+        let mut covers: Vec<(PathBuf, u32)> = anybodys.chain(tops).collect();
+        covers.sort_by_key(|(path, _)| path.components().count());
+        Ok(View { covers, binds })
     }
 
     fn temporary(&self) -> impl Iterator<Item = &Path> {
@@ -193,7 +201,7 @@ impl View {
 
 /// A path of the sandbox.
 #[derive(Clone)]
-struct Granted {
+struct Grant {
     given: PathBuf,
     /// Without links.
     real: PathBuf,
@@ -202,7 +210,7 @@ struct Granted {
 
 /// What the sandbox grants. Written folders that stand beside each other are granted as the folder around
 /// them, where that is hidden from others.
-fn granted(sandbox: &Sandbox) -> Vec<Granted> {
+fn granted(sandbox: &Sandbox) -> Vec<Grant> {
     let written = sandbox.writes.iter().map(|path| (path, true));
     let read = sandbox.reads.iter().map(|path| (path, false));
     let open = written.chain(read).filter_map(|(path, is_writable)| {
@@ -212,20 +220,20 @@ fn granted(sandbox: &Sandbox) -> Vec<Granted> {
         } else {
             real.clone()
         };
-        Some(Granted {
+        Some(Grant {
             given,
             real,
             is_writable,
         })
     });
-    let granted: Vec<Granted> = open.collect();
-    let around = |path: &Granted| {
+    let granted: Vec<Grant> = open.collect();
+    let around = |path: &Grant| {
         let around = path.real.parent()?;
         let is_own = sandbox
             .hidden
             .iter()
             .any(|hidden| around.starts_with(hidden) && around != hidden);
-        let beside = |other: &&Granted| {
+        let beside = |other: &&Grant| {
             other.is_writable && other.real.parent() == Some(around) && other.real != path.real
         };
         (path.is_writable && is_own && granted.iter().any(|other| beside(&other)))
@@ -239,13 +247,31 @@ fn granted(sandbox: &Sandbox) -> Vec<Granted> {
                 .parent()
                 .is_some_and(|around| shared.contains(around))
     });
-    let rest: Vec<Granted> = rest.collect();
-    let shared = shared.into_iter().map(|real| Granted {
+    let rest: Vec<Grant> = rest.collect();
+    let shared = shared.into_iter().map(|real| Grant {
         given: real.clone(),
         real,
         is_writable: true,
     });
     shared.chain(rest).collect()
+}
+
+/// Folders at the top of which nothing is granted as a whole: with all that is not granted, sockets with a path
+/// are not there. Where nothing is granted, nothing is restricted.
+fn not_granted(granted: &[Grant], temporary: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let tops = fs::read_dir("/").into_iter().flatten().flatten();
+    let folders = tops.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let paths = folders.map(|entry| entry.path());
+    let is_granted = |path: &Path| {
+        granted
+            .iter()
+            .any(|granted| path.starts_with(&granted.real))
+    };
+    let is_covered = |path: &PathBuf| {
+        let is_kernels = KERNELS.iter().any(|kernels| path == Path::new(kernels));
+        !granted.is_empty() && !is_granted(path) && !is_kernels && !temporary.contains(path)
+    };
+    paths.filter(is_covered).collect()
 }
 
 /// The first folder above a path that a user cannot enter: nobody that the folder's group would help.

@@ -31,12 +31,12 @@ const OWN: CloneFlags = CloneFlags::CLONE_NEWNS
     .union(CloneFlags::CLONE_NEWIPC)
     .union(CloneFlags::CLONE_NEWUTS);
 
-/// Gives this process namespaces of its own, and the view of a command that runs as `uid`. It must have one
+/// Gives this process namespaces of its own, and the view of a command that runs as `user`. It must have one
 /// thread, and its memory must not be hidden yet.
 ///
 /// # Errors
 /// What the kernel refuses.
-pub(crate) fn enter(sandbox: &Sandbox, uid: u32) -> io::Result<()> {
+pub(crate) fn enter(sandbox: &Sandbox, user: (u32, u32)) -> io::Result<()> {
     if geteuid().is_root() {
         unshare(OWN).map_err(refused("namespaces"))?;
     } else {
@@ -46,7 +46,7 @@ pub(crate) fn enter(sandbox: &Sandbox, uid: u32) -> io::Result<()> {
         fs::write("/proc/self/uid_map", format!("{own_uid} {own_uid} 1"))?;
         fs::write("/proc/self/gid_map", format!("{own_gid} {own_gid} 1"))?;
     }
-    make_view(sandbox, uid).map_err(|why| refused("mounts")(why))
+    make_view(sandbox, user).map_err(|why| refused("mounts")(why))
 }
 
 fn refused<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> io::Error {
@@ -198,7 +198,10 @@ pub fn try_namespaces() -> Result<(), String> {
 fn trial() -> io::Result<()> {
     std::env::set_current_dir(Path::new("/"))?;
     nix::sys::prctl::set_dumpable(true)?;
-    enter(&Sandbox::default(), geteuid().as_raw())?;
+    enter(
+        &Sandbox::default(),
+        (geteuid().as_raw(), getegid().as_raw()),
+    )?;
     let init = thread::spawn(Init::start).join();
     // It ends with the thread that started it, and that has ended.
     init.map_err(|_| io::Error::other("the trial failed"))?

@@ -10,6 +10,7 @@ use crate::{Limits, Sandbox};
 pub const USAGE: &str = "usage: supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N] \
 [--max-memory-mb N] [--max-disk-mb N] [--max-processes N] [--place FOLDER…] \
 [--read PATH…] [--write PATH…] [--hide FOLDER…] [--loopback-only] [--private] [--alone] [--trusted] -- command [argument…]
+       supervise --layers
 
 Runs the command in its own session and kills everything that is left of it when it is over.
 A tree that takes more than a limit is killed; each --place is a folder whose contents count.
@@ -22,6 +23,7 @@ With --alone no other run is on this host: the command may trace processes and u
 which are removed at its end.
 With --trusted the command is no client's code and has no seccomp filter, so that it can put one on what it
 starts.
+--layers prints the layers of confinement that this host has for this user, as JSON.
 Standard input takes lines; its end means `kill`:
   int [ms]   SIGINT to the command's process group, kill after so many milliseconds
   term [ms]  SIGTERM to the whole tree, kill what is left of it after so many milliseconds

@@ -110,7 +110,16 @@ pub(crate) fn other_user(order: &Order) -> Option<(u32, u32)> {
     order.user.filter(|_| nix::unistd::geteuid().is_root())
 }
 
-/// The user id that the command runs as.
+/// The user and the group that the command runs as.
+pub(crate) fn command_user(order: &Order) -> (u32, u32) {
+    let own = || {
+        let (uid, gid) = (nix::unistd::geteuid(), nix::unistd::getegid());
+        (uid.as_raw(), gid.as_raw())
+    };
+    other_user(order).unwrap_or_else(own)
+}
+
+/// The user that the command runs as.
 pub(crate) fn command_uid(order: &Order) -> u32 {
-    other_user(order).map_or_else(|| nix::unistd::geteuid().as_raw(), |(uid, _)| uid)
+    command_user(order).0
 }

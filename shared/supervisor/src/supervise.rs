@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use crate::calls::CallRequests;
 use crate::measure::Measuring;
 use crate::order::MAX_GRACE_MS;
-use crate::start::{SupervisedTree, command_uid, other_user, start};
+use crate::start::{SupervisedTree, command_uid, command_user, other_user, start};
 use crate::tree::{POLL, Termination};
 use crate::{Breach, KILL_LIMIT, Order, ProcessEnd, ReapedChild, Report, Sandbox};
 use crate::{hardening, namespaces, objects, tree};
@@ -110,7 +110,7 @@ fn prepare(order: &Order) -> io::Result<SignalFd> {
     if order.is_private {
         let everything = Sandbox::default();
         let sandbox = order.sandbox.as_ref().unwrap_or(&everything);
-        namespaces::enter(sandbox, command_uid(order))?;
+        namespaces::enter(sandbox, command_user(order))?;
     }
     hardening::become_subreaper()?;
     hardening::hide_memory()?;

@@ -47,6 +47,7 @@ mod image;
 mod keys;
 mod kills;
 mod lagging_indexes;
+mod layers;
 mod ledger_checks;
 mod live_events;
 mod local_program;

@@ -56,7 +56,7 @@ impl Archiver {
             .open(draft)?;
         let mut file = tokio::fs::File::from_std(file);
         let options = ["--create", "--sparse", "--ignore-failed-read"];
-        let mut tar = self.tar(&options, dir);
+        let mut tar = self.tar(&options, dir)?;
         let mut child = tar
             .arg(".")
             .stdin(Stdio::null())
@@ -85,20 +85,24 @@ impl Archiver {
         limit: Duration,
     ) -> io::Result<()> {
         let options = ["--extract", "--preserve-permissions"];
-        let mut tar = self.tar(&options, dir);
+        let mut tar = self.tar(&options, dir)?;
         tar.stdin(archive).stdout(Stdio::null());
         let unpacked = timeout(limit, tar.status()).await;
         done(unpacked.map_err(|_| io::Error::other("it took too long"))??)
     }
 
-    /// `tar` on the agent's files, with the agent's rights, from standard input or to standard output.
-    fn tar(&self, options: &[&str], dir: &Path) -> Command {
+    /// `tar` on the agent's files, with the agent's rights, from standard input or to standard output. It stands in
+    /// the folder: its user may be unable to enter those above.
+    fn tar(&self, options: &[&str], dir: &Path) -> io::Result<Command> {
+        let dir = fs::File::open(dir)?;
         let mut command = Command::new("tar");
+        // SAFETY: the closure makes one system call between fork and exec, on a descriptor that it owns.
+        unsafe {
+            command.pre_exec(move || Ok(nix::unistd::fchdir(&dir)?));
+        }
         command
             .args(options)
-            .args(["--file", "-", "--directory"])
-            .arg(dir)
-            .current_dir("/")
+            .args(["--file", "-"])
             .env_clear()
             .env("PATH", &self.path)
             .env("LANG", "C.UTF-8")
@@ -107,7 +111,7 @@ impl Archiver {
         if let Some(user) = self.user {
             command.uid(user.uid).gid(user.gid);
         }
-        command
+        Ok(command)
     }
 }
 

@@ -47,7 +47,7 @@ fn a_daemon_that_forked_twice_does_not_outlive_the_command() {
 
 #[test]
 fn a_chain_of_successors_is_caught() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let link = dir.path().join("link.sh");
     fs::write(&link, "setsid sh \"$0\" & exit 0\n").unwrap();
     let script = format!("setsid sh '{}' & exit 0", link.display());

@@ -15,3 +15,6 @@ mod network;
 mod sandbox;
 mod scene;
 mod stop_requests;
+
+/// Arguments of every supervisor here.
+const EXTRA: &[&str] = &[];

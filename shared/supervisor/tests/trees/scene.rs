@@ -38,6 +38,7 @@ impl SupervisedTree {
             .args(["-c", &format!("{before}\nexec \"$0\" \"$@\"")])
             .arg(env!("CARGO_BIN_EXE_supervise-command"))
             .args(["--report-fd", &writer.as_raw_fd().to_string()])
+            .args(crate::EXTRA)
             .args(extra)
             .args(["--", "sh", "-c", script])
             .env(MARK, mark.split_once('=').unwrap().1)

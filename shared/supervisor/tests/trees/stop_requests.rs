@@ -7,14 +7,15 @@ use crate::scene::{INT, KILL, SupervisedTree, TERM, exited, forced, kill, signal
 
 #[test]
 fn term_reaches_the_whole_tree_and_a_polite_tree_ends_by_itself() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let seen = dir.path().join("seen");
     let script = format!(
         "setsid sh -c 'trap \"echo seen > {}; exit 0\" TERM; echo ready; while :; do sleep 0.01; done' & \
          trap 'wait; exit 5' TERM; wait; exit 6",
         seen.display()
     );
-    let mut supervised = SupervisedTree::start(&script, &["--term-grace-ms", "20000"]);
+    let mut supervised =
+        SupervisedTree::start(&script, &["--term-grace-ms", "20000", "--write", "/"]);
     supervised.ready();
     supervised.stop_request("term\n");
     assert_eq!(supervised.finish(), (exited(5), Vec::new()));
@@ -69,14 +70,14 @@ fn kill_needs_no_grace() {
 
 #[test]
 fn a_tree_that_was_asked_to_end_may_take_longer_than_its_command() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let reported = dir.path().join("output");
     let script = format!(
         "setsid sh -c 'trap \"sleep 0.3; echo goodbye > {}; exit 0\" TERM; echo ready; \
          while :; do sleep 0.01; done' & wait",
         reported.display()
     );
-    let mut supervised = SupervisedTree::start(&script, &[]);
+    let mut supervised = SupervisedTree::start(&script, &["--write", "/"]);
     supervised.ready();
     supervised.stop_request("term 20000\n");
     assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
