@@ -93,11 +93,9 @@ pub(crate) struct ContainedProcesses {
     user: Option<AgentUser>,
     /// Absent: commands see what this process sees.
     sandbox: Option<Machine>,
-    /// True if commands reach no network but loopback.
+    // As in an `Order`.
     loopback_only: bool,
-    /// True if commands have namespaces of their own.
     is_private: bool,
-    /// True if this host has no process of another run.
     is_alone: bool,
     stop: StopSignal,
     /// What is masked in what commands print.
@@ -143,10 +141,10 @@ impl ContainedProcesses {
         ContainedProcesses { masks, ..self }
     }
 
-    /// For commands that reach no network but loopback, if `is` so.
-    pub(crate) fn loopback_only(self, is: bool) -> ContainedProcesses {
+    /// For commands that reach no network but loopback, if so.
+    pub(crate) fn loopback_only(self, loopback_only: bool) -> ContainedProcesses {
         ContainedProcesses {
-            loopback_only: is,
+            loopback_only,
             ..self
         }
     }

@@ -31,7 +31,7 @@ const SYSTEM: [&str; 17] = [
     "/usr",
     "/var/lib/alternatives",
 ];
-/// What of the system is secret, where the reader is in a group of the system's.
+/// Secrets of the system, for a reader in a group of the system.
 const SECRET: [&str; 5] = [
     "/etc/gshadow",
     "/etc/shadow",

@@ -14,7 +14,7 @@ const PASSABLE: u32 = 0o711;
 /// What only the owner can read.
 const OTHERS: u32 = 0o077;
 
-/// What holds on this machine.
+/// Layers that hold on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     layers: Layers,
@@ -24,7 +24,7 @@ pub struct Confinement {
     out_of_reach: Vec<PathBuf>,
 }
 
-/// Why the service does not start.
+/// Reason why the service does not start.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ConfinementError {
     /// The operator named root.
@@ -46,19 +46,23 @@ pub enum ConfinementError {
         "no process of this container can have the user ids {0}: set AWO_AGENT_UIDS to ids of /proc/self/uid_map"
     )]
     Unmapped(UidRange),
+    /// A setting that means nothing.
+    #[error("AWO_CONFINEMENT must be `require`, or not be set")]
+    Mode,
     /// Layers that are required.
     #[error("AWO_CONFINEMENT=require: {0}; `awo doctor` shows how to repair it")]
     Missing(String),
 }
 
 impl Confinement {
-    /// What can be had. Root gives each run a user of its own, or all runs the one that the operator names.
+    /// Confinement that can be had. Root gives each run a user of its own, or all runs the one that the operator names.
     ///
     /// # Errors
     /// If client code would run as root, or could not reach its folders.
     pub fn of(
         layers: Layers,
         data_dir: &Path,
+        workspace_root: &Path,
         given: Option<u32>,
     ) -> Result<Confinement, ConfinementError> {
         let users = match given {
@@ -69,8 +73,11 @@ impl Confinement {
         };
         let mut out_of_reach = Vec::new();
         if let (true, Some(why)) = (layers.is_root, &layers.no_namespaces) {
-            let above = data_dir.parent().map(Path::to_path_buf);
-            if let Some(folder) = closed_folders(above.into_iter()).pop() {
+            let folders = [data_dir, workspace_root].into_iter();
+            let outside =
+                folders.filter(|folder| *folder == data_dir || !folder.starts_with(data_dir));
+            let above = outside.filter_map(Path::parent).map(Path::to_path_buf);
+            if let Some(folder) = closed_folders(above).pop() {
                 let why = why.clone();
                 return Err(ConfinementError::Closed { folder, why });
             }
@@ -101,11 +108,20 @@ impl Confinement {
         self.layers.report(self.users, &self.out_of_reach)
     }
 
-    /// Fails where a layer is missing that `AWO_CONFINEMENT=require` needs here.
+    /// Fails where the operator's `AWO_CONFINEMENT` asks for more than there is.
     ///
     /// # Errors
     /// With the missing layers.
-    pub fn require(&self) -> Result<(), ConfinementError> {
+    pub fn check_mode(&self, mode: Option<&str>) -> Result<(), ConfinementError> {
+        match mode {
+            None => Ok(()),
+            Some("require") => self.require(),
+            Some(_) => Err(ConfinementError::Mode),
+        }
+    }
+
+    /// Fails where a layer is missing that `AWO_CONFINEMENT=require` needs here.
+    fn require(&self) -> Result<(), ConfinementError> {
         let report = self.report().into_iter();
         let missing: Vec<String> = report
             .filter(|layer| layer.required && !layer.present)
@@ -230,11 +246,11 @@ mod tests {
     #[test]
     fn client_code_never_runs_as_root() {
         let data = Path::new("/srv/awo");
-        let of = |given| Confinement::of(layers(true, true), data, given);
-        assert_eq!(of(Some(0)), Err(ConfinementError::Root));
-        assert_eq!(of(None).unwrap().users, CommandUsers::OfRuns);
-        assert_eq!(of(Some(7)).unwrap().users, CommandUsers::Shared(7));
-        let own = Confinement::of(layers(false, true), data, Some(7)).unwrap();
+        let with = |given| Confinement::of(layers(true, true), data, data, given);
+        assert_eq!(with(Some(0)), Err(ConfinementError::Root));
+        assert_eq!(with(None).unwrap().users, CommandUsers::OfRuns);
+        assert_eq!(with(Some(7)).unwrap().users, CommandUsers::Shared(7));
+        let own = Confinement::of(layers(false, true), data, data, Some(7)).unwrap();
         assert_eq!(own.users, CommandUsers::OfService);
     }
 
@@ -244,30 +260,31 @@ mod tests {
         let data = dir.path().join("data");
         let closed = Permissions::from_mode(0o700);
         fs::set_permissions(dir.path(), closed).unwrap();
-        let without = Confinement::of(layers(true, false), &data, None);
+        let without = Confinement::of(layers(true, false), &data, &data, None);
         assert!(
             matches!(without, Err(ConfinementError::Closed { .. })),
             "{without:?}"
         );
-        assert!(Confinement::of(layers(true, true), &data, None).is_ok());
+        assert!(Confinement::of(layers(true, true), &data, &data, None).is_ok());
     }
 
     #[test]
     fn without_any_layer_nothing_holds_and_require_refuses() {
-        let none = Confinement::of(layers(false, false), Path::new("/srv/awo"), None).unwrap();
+        let data = Path::new("/srv/awo");
+        let none = Confinement::of(layers(false, false), data, data, None).unwrap();
         assert!(!none.holds() && !none.limits_egress());
         assert!(none.describe().starts_with("NONE"), "{}", none.describe());
         let refusal = none.require().unwrap_err().to_string();
         for word in ["namespaces", "landlock", "filter", "awo doctor"] {
             assert!(refusal.contains(word), "{word}: {refusal}");
         }
-        let all = Confinement::of(layers(false, true), Path::new("/srv/awo"), None).unwrap();
+        let all = Confinement::of(layers(false, true), data, data, None).unwrap();
         assert_eq!(
             all.require(),
             Ok(()),
             "its own user is all that this host can give"
         );
-        let shared = Confinement::of(layers(true, true), Path::new("/srv/awo"), Some(7)).unwrap();
+        let shared = Confinement::of(layers(true, true), data, data, Some(7)).unwrap();
         assert!(shared.require().is_err());
     }
 }

@@ -125,7 +125,7 @@ async fn run() -> Result<(), Failure> {
     make_private_dir(&data_dir)?;
     let lock = lock(&data_dir).await?;
     let options = options(&data_dir)?;
-    let confinement = confinement(&options.runner, &data_dir)?;
+    let confinement = confinement(&options, &data_dir)?;
     confinement.open(&data_dir, &options.workspace_root)?;
     let takes_secrets =
         confinement.holds() || setting("AWO_ALLOW_UNCONFINED_SECRETS").as_deref() == Some("1");
@@ -220,7 +220,7 @@ fn options(data_dir: &Path) -> Result<Options, Failure> {
 }
 
 /// What keeps agents from the data directory.
-fn confinement(runner: &Path, data_dir: &Path) -> Result<Confinement, Failure> {
+fn confinement(options: &Options, data_dir: &Path) -> Result<Confinement, Failure> {
     let uid = setting("AWO_AGENT_UID").map(|uid| uid.parse());
     let uid = uid
         .transpose()
@@ -229,16 +229,12 @@ fn confinement(runner: &Path, data_dir: &Path) -> Result<Confinement, Failure> {
         None => UidRange::default(),
         Some(range) => UidRange::parse(&range).map_err(|why| format!("AWO_AGENT_UIDS: {why}"))?,
     };
-    let layers = Layers::tried_by(runner)
+    let layers = Layers::tried_by(&options.runner)
         .map_err(|why| format!("the layers of confinement cannot be tried: {why}"))?;
-    let confinement = Confinement::of(layers, data_dir, uid)?;
+    let confinement = Confinement::of(layers, data_dir, &options.workspace_root, uid)?;
     confinement.check_range(range)?;
     confinement.log();
-    match setting("AWO_CONFINEMENT").as_deref() {
-        None => {}
-        Some("require") => confinement.require()?,
-        Some(_) => return Err("AWO_CONFINEMENT must be `require`, or not be set".into()),
-    }
+    confinement.check_mode(setting("AWO_CONFINEMENT").as_deref())?;
     if !confinement.holds() {
         eprintln!(
             "awo-local: agents can read the files of this service: the kernel grants neither namespaces nor \

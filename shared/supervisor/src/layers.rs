@@ -58,7 +58,7 @@ pub enum CommandUsers {
     OfRuns,
     /// All runs have the same.
     Shared(u32),
-    /// That of the service.
+    /// The service has the same.
     OfService,
 }
 
@@ -66,7 +66,7 @@ pub enum CommandUsers {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LayerReport {
-    /// Its name.
+    /// Name of the layer.
     pub layer: String,
     /// True if commands have it.
     pub present: bool,
@@ -134,7 +134,9 @@ impl Layers {
              --security-opt apparmor=unconfined)"
         } else {
             "sysctl -w user.max_user_namespaces=15000 kernel.unprivileged_userns_clone=1 \
-             kernel.apparmor_restrict_unprivileged_userns=0 (those that this kernel has), or run the service as root"
+             kernel.apparmor_restrict_unprivileged_userns=0 (those that this kernel has); in a container docker run \
+             --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined; \
+             or run the service as root"
         };
         LayerReport {
             layer: "namespaces".to_owned(),

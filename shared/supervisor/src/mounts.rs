@@ -124,7 +124,7 @@ impl Bind {
     }
 }
 
-/// What is mounted, in this order.
+/// Mounts of a view, in this order.
 struct View {
     /// Each with the mode of the empty folder that covers it.
     covers: Vec<(PathBuf, u32)>,
@@ -208,7 +208,7 @@ struct Grant {
     is_writable: bool,
 }
 
-/// What the sandbox grants. Written folders that stand beside each other are granted as the folder around
+/// Grants of a sandbox. Written folders that stand beside each other are granted as the folder around
 /// them, where that is hidden from others.
 fn granted(sandbox: &Sandbox) -> Vec<Grant> {
     let written = sandbox.writes.iter().map(|path| (path, true));

@@ -71,7 +71,7 @@ async fn succeeded(local: &Local, body: &Value) -> Value {
     run
 }
 
-/// What the agent of a run wrote into a file that it delivered.
+/// Content of a file that a run delivered.
 fn written(repository: &Repository, run: &Value, file: &str) -> String {
     repository.show(run["branch"].as_str().unwrap(), file)
 }
@@ -122,7 +122,7 @@ async fn a_phase_leaves_nothing_for_the_next_one_or_for_another_run() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agent_changes_no_mode_of_the_service_and_sees_no_process_and_no_terminal_of_others() {
+async fn an_agent_changes_no_mode_and_sees_no_process_and_no_terminal_of_others() {
     if !can_be_tested() {
         return;
     }

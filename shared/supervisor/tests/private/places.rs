@@ -1,4 +1,4 @@
-//! What a command finds on its machine, and what it leaves there.
+//! Places and objects of a command on its machine, and their end.
 
 use std::fs;
 use std::path::Path;
@@ -161,7 +161,14 @@ fn what_is_not_granted_is_not_there_sockets_included() {
     let connect = format!(
         "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{socket}\")' 2>/dev/null"
     );
-    let mut extra = vec!["--write", own.as_str(), "--write", "/dev/null"];
+    let mut extra = vec![
+        "--write",
+        own.as_str(),
+        "--write",
+        "/dev/null",
+        "--read",
+        ".",
+    ];
     extra.extend(
         ["/usr", "/bin", "/lib", "/lib64", "/etc"]
             .iter()
