@@ -8,7 +8,6 @@ pub mod shape;
 pub mod update_profile;
 pub mod validate_profile;
 
-mod content;
 mod replace;
 
 use awo_http::program::{ApiProgram, whole};

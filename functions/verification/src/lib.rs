@@ -8,9 +8,8 @@ pub mod list_plugins;
 pub mod register_plugin;
 pub mod run_verification;
 
-mod asked;
-mod content;
 mod harness;
+mod request;
 pub mod shape;
 
 use awo_http::program::{ApiProgram, streaming, whole};

@@ -10,7 +10,7 @@ use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
 use awo_store::capacity::permits::MaxTasks;
 
-use crate::asked::{read_named, read_names, read_request};
+use crate::request::{read_named, read_names, read_request};
 use crate::shape::VerificationResultShape;
 
 struct State {

@@ -6,7 +6,6 @@
 
 pub mod answer;
 pub mod authentication;
-pub mod body;
 pub mod call;
 pub mod events;
 pub mod function;

@@ -6,7 +6,7 @@ use awo_audit::shape::{
 use awo_http::routes;
 
 use crate::document::operation::{Operation, Success};
-use crate::document::schema::Schemas;
+use awo_contract::schema::Schemas;
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let order = Operation::of(

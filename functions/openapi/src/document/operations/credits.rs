@@ -11,7 +11,7 @@ use awo_usage::shape::UsageSummaryShape;
 use serde_json::{Value, json};
 
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::{Schemas, input, word};
+use awo_contract::schema::{Schemas, input, word};
 
 /// Page size of transactions where none is asked for.
 const DEFAULT_LIMIT: u32 = 50;

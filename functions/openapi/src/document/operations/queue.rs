@@ -4,7 +4,7 @@ use awo_http::routes;
 use awo_http::shapes::{QueueHealthShape, QueuePositionShape};
 
 use crate::document::operation::{Operation, Success};
-use crate::document::schema::Schemas;
+use awo_contract::schema::Schemas;
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let position = Operation::of(

@@ -1,0 +1,3 @@
+//! Budgets.
+
+pub mod input;

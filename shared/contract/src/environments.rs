@@ -1,0 +1,3 @@
+//! Environments.
+
+pub mod input;

@@ -1,0 +1,3 @@
+//! Harness profiles.
+
+pub mod input;

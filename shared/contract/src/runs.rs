@@ -1,0 +1,3 @@
+//! Runs.
+
+pub mod input;

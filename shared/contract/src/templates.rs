@@ -1,0 +1,3 @@
+//! Templates.
+
+pub mod input;

@@ -1,0 +1,3 @@
+//! Verification plugins and manual verifications.
+
+pub mod input;

@@ -1,0 +1,4 @@
+//! Work orders.
+
+pub mod input;
+pub mod stops;
