@@ -5,13 +5,12 @@ use std::sync::Arc;
 use awo_cloud::Mint;
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::budgets::input::BudgetBody;
+use awo_contract::budgets::output::BudgetShape;
 use awo_domain::{BudgetId, Error};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::idempotency::RequestOutcome;
 use awo_store::ledger::budgets::{BudgetStanding, NewBudget};
-
-use crate::shape::BudgetShape;
 
 struct State {
     store: Store,

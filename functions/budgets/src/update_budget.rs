@@ -5,11 +5,10 @@ use std::sync::Arc;
 use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::budgets::input::BudgetBody;
+use awo_contract::budgets::output::BudgetShape;
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::BudgetShape;
 
 struct State {
     store: Store,

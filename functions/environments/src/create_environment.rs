@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_contract::environments::input::NewEnvironment;
+use awo_contract::environments::output::EnvironmentShape;
 use awo_domain::Error;
 use awo_domain::environment::{Deployment, Environment};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::EnvironmentShape;
 
 struct State {
     store: Store,

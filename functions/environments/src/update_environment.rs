@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_contract::environments::input::EnvironmentReplacement;
+use awo_contract::environments::output::EnvironmentShape;
 use awo_domain::environment::{Deployment, Environment};
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::EnvironmentShape;
 
 /// How often an update is made anew when others change the environment under it.
 const UPDATE_TRIES: u32 = 8;

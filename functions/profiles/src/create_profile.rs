@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::profiles::input::NewProfile;
+use awo_contract::profiles::output::{CreatedProfileShape, ProfileItemShape};
 use awo_domain::Error;
 use awo_domain::profile::partial::MAX_PROFILES;
 use awo_domain::profile::{ProfileName, built_in, resolve_among};
@@ -13,7 +14,6 @@ use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::settings::profiles::{ProfileChange, ProfileSet, StoredProfile};
 
 use crate::replace::{CHANGE_TRIES, still_changing};
-use crate::shape::{CreatedProfileShape, ProfileItemShape};
 
 /// The function `create-profile`.
 ///

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::runs::input::CancelBody;
+use awo_contract::runs::output::RunShape;
 use awo_domain::stop::{Stop, StopKind};
 use awo_domain::{Error, Resource, RunId};
 use awo_execution::stopper::Stopper;
-use awo_http::shapes::RunShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::runs::Run;

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_contract::templates::input::NewTemplate;
+use awo_contract::templates::output::TemplateShape;
 use awo_domain::Error;
 use awo_domain::template::{Template, built_in_template};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::settings::templates::taken_id;
-
-use crate::shape::TemplateShape;
 
 struct State {
     store: Store,

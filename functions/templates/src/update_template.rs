@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_contract::templates::input::TemplateUpdate;
+use awo_contract::templates::output::TemplateShape;
 use awo_domain::template::Template;
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::TemplateShape;
 
 /// How often an update is made anew when others change the template under it.
 const UPDATE_TRIES: u32 = 8;

@@ -10,7 +10,6 @@ pub mod run_verification;
 
 mod harness;
 mod request;
-pub mod shape;
 
 use awo_http::program::{ApiProgram, streaming, whole};
 use awo_http::routes;

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::verification::input::NewPlugin;
+use awo_contract::verification::output::PluginShape;
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::settings::plugins::taken_plugin_id;
-
-use crate::shape::PluginShape;
 
 /// The function `register-plugin`.
 ///

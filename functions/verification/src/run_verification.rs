@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
+use awo_contract::verification::output::VerificationResultShape;
 use awo_domain::Error;
 use awo_execution::verifier::Verifier;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
@@ -11,7 +12,6 @@ use awo_store::Store;
 use awo_store::capacity::permits::MaxTasks;
 
 use crate::request::{read_named, read_names, read_request};
-use crate::shape::VerificationResultShape;
 
 struct State {
     store: Store,

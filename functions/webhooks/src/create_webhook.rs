@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_contract::webhooks::input::NewWebhook;
+use awo_contract::webhooks::output::NewWebhookShape;
 use awo_domain::webhook::address::Reach;
 use awo_domain::{Error, WebhookId};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::webhooks::Webhook;
-
-use crate::shape::NewWebhookShape;
 
 struct State {
     store: Store,

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_contract::webhooks::input::WebhookUpdate;
+use awo_contract::webhooks::output::WebhookShape;
 use awo_domain::webhook::address::Reach;
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::WebhookShape;
 
 /// How often an update is made anew when others change the webhook under it.
 const UPDATE_TRIES: u32 = 8;

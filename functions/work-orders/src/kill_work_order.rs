@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::work_orders::stops::KillBody;
+use awo_contract::work_orders::stops::KilledShape;
 use awo_domain::control::StopRequest;
 use awo_domain::stop::{Stop, StopKind};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, WorkOrderId};
 use awo_execution::stopper::{KillOutcome, Stopper};
-use awo_http::shapes::KilledShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::work_orders::cascades::FamilyStop;
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::work_orders::stops::PurgeBody;
+use awo_contract::work_orders::stops::PurgeShape;
 use awo_domain::Error;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_execution::purger::{Purge, Purger};
-use awo_http::shapes::PurgeShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 
 /// The function `purge-work-orders`.

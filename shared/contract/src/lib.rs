@@ -5,15 +5,19 @@
 //! body and the declaration of its schema. The dispatch is static, so a Lambda program contains the
 //! readers alone.
 
+pub mod audit;
 pub mod body;
 pub mod budgets;
+pub mod credits;
 pub mod environments;
 pub mod field;
 pub mod profiles;
+pub mod queue;
 pub mod record;
 pub mod runs;
 pub mod schema;
 pub mod templates;
+pub mod usage;
 pub mod verification;
 pub mod webhooks;
 pub mod work_orders;

@@ -1,3 +1,4 @@
 //! Templates.
 
 pub mod input;
+pub mod output;

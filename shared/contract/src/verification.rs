@@ -1,3 +1,4 @@
 //! Verification plugins and manual verifications.
 
 pub mod input;
+pub mod output;

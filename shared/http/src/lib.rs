@@ -14,7 +14,6 @@ pub mod program;
 pub mod query;
 pub mod reply;
 pub mod routes;
-pub mod shapes;
 pub mod site;
 pub mod work_order_request;
 

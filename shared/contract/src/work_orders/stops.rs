@@ -1,8 +1,11 @@
-//! Bodies of a kill and of a purge.
+//! Cancels, kills and purges.
 
+use awo_domain::WorkOrderId;
 use awo_domain::stop::{DEFAULT_GRACE_MS, MAX_GRACE_MS};
 use awo_domain::work_order::WorkOrderStatus;
+use serde::Serialize;
 use serde_json::{Value as Json, json};
+use utoipa::ToSchema;
 
 use crate::body::Value;
 use crate::field::{Field, flag, list, one_of, typed, whole};
@@ -98,5 +101,78 @@ impl Field for Days {
     #[expect(clippy::cast_possible_truncation, reason = "whole")]
     fn schema(&self, _: &mut Schemas) -> Json {
         json!({ "type": "number", "minimum": 0, "maximum": MAX_DAYS as u64 })
+    }
+}
+
+/// A work order that was canceled.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = CancelResult)]
+pub struct CanceledShape<'a> {
+    /// The work order.
+    pub id: &'a WorkOrderId,
+    /// Always `canceled`.
+    pub status: WorkOrderStatus,
+    /// For people.
+    pub message: &'static str,
+    /// Whether it had compute that is being stopped.
+    pub was_running: bool,
+}
+
+/// A work order whose agent was force-terminated.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = KillResult)]
+pub struct KilledShape<'a> {
+    /// The work order.
+    pub id: &'a WorkOrderId,
+    /// True if nothing of it is alive.
+    pub success: bool,
+    /// True if something had to be killed with SIGKILL.
+    pub forced_kill: bool,
+    /// From the request until the processes were dead; 0 if there were none.
+    pub duration_ms: u64,
+    /// The work order's status now.
+    pub status: WorkOrderStatus,
+    /// For people.
+    pub message: String,
+    /// Why the kill could not be confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<&'static str>,
+}
+
+/// The outcome of a purge or of its dry run.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = PurgeResult)]
+pub struct PurgeShape {
+    /// How many work orders this call deleted.
+    deleted_count: usize,
+    /// Their ids.
+    deleted_ids: Vec<WorkOrderId>,
+    /// How many work orders match now; only in the answer to a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_delete: Option<u64>,
+}
+
+impl PurgeShape {
+    /// These are deleted.
+    #[must_use]
+    pub fn deleted(ids: Vec<WorkOrderId>) -> PurgeShape {
+        PurgeShape {
+            deleted_count: ids.len(),
+            deleted_ids: ids,
+            would_delete: None,
+        }
+    }
+
+    /// So many would be deleted.
+    #[must_use]
+    pub fn dry(would_delete: u64) -> PurgeShape {
+        PurgeShape {
+            deleted_count: 0,
+            deleted_ids: Vec::new(),
+            would_delete: Some(would_delete),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Operations of the audit.
 
-use awo_audit::shape::{
+use awo_contract::audit::output::{
     ConfigChangesShape, RunAuditShape, RunAuditSummaryShape, SnapshotsShape, WorkOrderAuditShape,
 };
 use awo_http::routes;

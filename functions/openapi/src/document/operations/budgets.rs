@@ -1,8 +1,8 @@
 //! Operations of budgets.
 
-use awo_budgets::shape::BudgetShape;
 use awo_contract::Field;
 use awo_contract::budgets::input::BudgetBody;
+use awo_contract::budgets::output::BudgetShape;
 use awo_http::page::DEFAULT_LIMIT;
 use awo_http::routes;
 use serde_json::json;

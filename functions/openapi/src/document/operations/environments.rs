@@ -2,8 +2,8 @@
 
 use awo_contract::Field;
 use awo_contract::environments::input::{EnvironmentReplacement, NewEnvironment};
+use awo_contract::environments::output::EnvironmentShape;
 use awo_contract::schema::Schemas;
-use awo_environments::shape::EnvironmentShape;
 use awo_http::page::DEFAULT_LIMIT;
 use awo_http::routes;
 use serde_json::{Value, json};

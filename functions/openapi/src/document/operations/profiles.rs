@@ -2,11 +2,11 @@
 
 use awo_contract::Field;
 use awo_contract::profiles::input::{NewProfile, ProfileReplacement};
-use awo_contract::schema::{Schemas, default, flag, named};
-use awo_http::routes;
-use awo_profiles::shape::{
+use awo_contract::profiles::output::{
     CreatedProfileShape, ProfileListShape, ProfileShape, ResolvedProfileShape, ValidationShape,
 };
+use awo_contract::schema::{Schemas, default, flag, named};
+use awo_http::routes;
 use serde_json::{Value, json};
 
 use crate::document::errors::Failure;

@@ -1,7 +1,7 @@
 //! Operations of the queue.
 
+use awo_contract::queue::output::{QueueHealthShape, QueuePositionShape};
 use awo_http::routes;
-use awo_http::shapes::{QueueHealthShape, QueuePositionShape};
 
 use crate::document::operation::{Operation, Success};
 use awo_contract::schema::Schemas;

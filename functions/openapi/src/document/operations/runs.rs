@@ -1,13 +1,15 @@
 //! Operations of runs.
 
 use awo_contract::Field;
+use awo_contract::runs::diff::DiffShape;
 use awo_contract::runs::input::CancelBody;
+use awo_contract::runs::log::LogsShape;
+use awo_contract::runs::output::{RunShape, TimelineShape};
 use awo_domain::WorkOrderId;
 use awo_domain::run::RunStatus;
 use awo_domain::work_order::MAX_ITERATIONS;
 use awo_http::page::{DEFAULT_LIMIT, MAX_LIMIT};
 use awo_http::routes;
-use awo_http::shapes::{DiffShape, LogsShape, RunShape, TimelineShape};
 use serde_json::json;
 
 use crate::document::errors::Failure;

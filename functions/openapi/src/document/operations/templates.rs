@@ -3,9 +3,9 @@
 use awo_contract::Field;
 use awo_contract::schema::Schemas;
 use awo_contract::templates::input::{NewTemplate, TemplateUpdate};
+use awo_contract::templates::output::TemplateShape;
 use awo_http::page::DEFAULT_LIMIT;
 use awo_http::routes;
-use awo_templates::shape::TemplateShape;
 use serde_json::json;
 
 use crate::document::errors::Failure;

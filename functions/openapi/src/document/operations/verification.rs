@@ -3,10 +3,12 @@
 use awo_contract::Field;
 use awo_contract::schema::Schemas;
 use awo_contract::verification::input::{NewPlugin, VerificationBody};
+use awo_contract::verification::output::{
+    PluginShape, PluginsShape, SwitchShape, VerificationResultShape,
+};
 use awo_domain::Timestamp;
 use awo_domain::plugin::PluginId;
 use awo_http::routes;
-use awo_verification::shape::{PluginShape, PluginsShape, SwitchShape, VerificationResultShape};
 use serde_json::{Value, json};
 
 use crate::document::errors::Failure;

@@ -3,13 +3,13 @@
 use awo_contract::Field;
 use awo_contract::record::Empty;
 use awo_contract::webhooks::input::{NewWebhook, WebhookUpdate};
+use awo_contract::webhooks::output::{
+    DeliveryShape, NewSecretShape, NewWebhookShape, TestShape, WebhookShape,
+};
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::webhook::address::Reach;
 use awo_http::page::DEFAULT_LIMIT;
 use awo_http::routes;
-use awo_webhooks_api::shape::{
-    DeliveryShape, NewSecretShape, NewWebhookShape, TestShape, WebhookShape,
-};
 use serde_json::json;
 
 use crate::document::errors::Failure;

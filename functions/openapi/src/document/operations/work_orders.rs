@@ -2,14 +2,16 @@
 
 use awo_contract::Field;
 use awo_contract::record::Empty;
+use awo_contract::runs::output::StartedRunShape;
 use awo_contract::schema::Schemas;
 use awo_contract::work_orders::input::NewWorkOrder;
+use awo_contract::work_orders::output::WorkOrderShape;
+use awo_contract::work_orders::stops::{CanceledShape, KilledShape, PurgeShape};
 use awo_contract::work_orders::stops::{KillBody, PurgeBody};
 use awo_domain::WorkOrderId;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_http::page::DEFAULT_LIMIT;
 use awo_http::routes;
-use awo_http::shapes::{CanceledShape, KilledShape, PurgeShape, StartedRunShape, WorkOrderShape};
 use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
