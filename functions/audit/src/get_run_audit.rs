@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::audit::output::RunAuditShape;
 use awo_domain::Error;
 use awo_domain::audit::changes;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 
 use crate::audited;
-use crate::shape::RunAuditShape;
 
 /// The function `get-run-audit`.
 ///

@@ -4,11 +4,10 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::audit::output::{AuditedRunShape, WorkOrderAuditShape};
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::{AuditedRunShape, WorkOrderAuditShape};
 
 /// The function `get-work-order-audit`.
 ///

@@ -6,7 +6,6 @@ pub mod get_run_audit_summary;
 pub mod get_work_order_audit;
 pub mod list_config_changes;
 pub mod list_config_snapshots;
-pub mod shape;
 
 use awo_domain::audit::Snapshot;
 use awo_domain::{Error, Resource};

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::audit::output::SnapshotsShape;
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 
 use crate::audited;
-use crate::shape::SnapshotsShape;
 
 /// The function `list-config-snapshots`.
 ///

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use awo_cloud::Mint;
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::budgets::input::BudgetBody;
+use awo_contract::budgets::output::BudgetShape;
 use awo_domain::{BudgetId, Error};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::idempotency::RequestOutcome;
 use awo_store::ledger::budgets::{BudgetStanding, NewBudget};
-
-use crate::content::read_content;
-use crate::shape::BudgetShape;
 
 struct State {
     store: Store,
@@ -36,7 +35,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let (org, now) = (call.org(), call.now);
     let new = NewBudget {
         id: BudgetId::new(now, state.mint.random(now)),
-        content: read_content(call.object()?)?,
+        content: call.object()?.read(&BudgetBody)?,
         now,
     };
     let rendered = |of: &BudgetStanding| {

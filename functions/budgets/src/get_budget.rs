@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::budgets::output::BudgetShape;
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::BudgetShape;
 
 /// The function `get-budget`.
 ///

@@ -6,9 +6,6 @@ pub mod get_budget;
 pub mod list_budgets;
 pub mod update_budget;
 
-mod content;
-pub mod shape;
-
 use awo_http::program::{ApiProgram, whole};
 use awo_http::routes;
 

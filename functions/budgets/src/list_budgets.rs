@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::budgets::output::BudgetShape;
 use awo_domain::Error;
 use awo_http::page::{DEFAULT_LIMIT, Paging};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use serde_json::json;
-
-use crate::shape::BudgetShape;
 
 /// The function `list-budgets`.
 ///

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::budgets::input::BudgetBody;
+use awo_contract::budgets::output::BudgetShape;
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::content::read_content;
-use crate::shape::BudgetShape;
 
 struct State {
     store: Store,
@@ -31,7 +30,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let id = call.budget_id()?;
     call.query().finish()?;
-    let content = read_content(call.object()?)?;
+    let content = call.object()?.read(&BudgetBody)?;
     let (org, now) = (call.org(), call.now);
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
     let changed = Box::pin(state.store.change_budget(org, &id, &content, now)).await?;

@@ -4,6 +4,7 @@
 //! same result after any crash.
 
 use awo_cloud::queue::WakeUp;
+use awo_contract::body::Object;
 use awo_domain::control::{Children, ChildrenAnswer};
 use awo_domain::family::shares;
 use awo_domain::money::{MicroCredits, NanoUsd};
@@ -14,7 +15,6 @@ use awo_domain::usage::{PricedUsage, sum_by_model};
 use awo_domain::work_order::{DURATION_MS, Limits, MAX_CHILDREN, MAX_ITERATIONS, Order};
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use awo_http::Answer;
-use awo_http::body::Object;
 use awo_http::work_order_request::{ChildRequest, Inheritance};
 use awo_store::engine::idempotency::{IdempotentRequest, NewResponse, RequestOutcome};
 use awo_store::ledger::holds::ParentsHold;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::credits::output::BalanceShape;
 use awo_domain::Error;
-use awo_http::shapes::BalanceShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
+use awo_contract::credits::prices::PriceListShape;
 use awo_domain::Error;
 use awo_domain::ledger::Rates;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_pricing::Prices;
-
-use crate::prices::PriceListShape;
 
 struct State {
     prices: Prices,

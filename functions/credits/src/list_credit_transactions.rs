@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::credits::output::TransactionShape;
 use awo_domain::ledger::TransactionType;
 use awo_domain::{Error, TransactionId};
 use awo_http::page::Paging;
-use awo_http::shapes::TransactionShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::ledger::credits::EntryFilter;

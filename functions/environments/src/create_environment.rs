@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
+use awo_contract::environments::input::NewEnvironment;
+use awo_contract::environments::output::EnvironmentShape;
 use awo_domain::Error;
 use awo_domain::environment::{Deployment, Environment};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::content::read_new;
-use crate::shape::EnvironmentShape;
 
 struct State {
     store: Store,
@@ -31,7 +30,8 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let idempotent = call.idempotency()?;
     call.query().finish()?;
-    let (name, content) = read_new(call.object()?, &state.deployment)?;
+    let (name, content) = call.object()?.read(&NewEnvironment)?;
+    Error::if_any(content.faults(&state.deployment))?;
     let environment = Environment {
         name,
         content,

@@ -6,9 +6,6 @@ pub mod get_environment;
 pub mod list_environments;
 pub mod update_environment;
 
-mod content;
-pub mod shape;
-
 use awo_http::program::{ApiProgram, whole};
 use awo_http::routes;
 

@@ -6,14 +6,13 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::environments::output::EnvironmentShape;
 use awo_domain::Error;
 use awo_domain::environment::Environment;
 use awo_http::page::{DEFAULT_LIMIT, Paging};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use serde_json::json;
-
-use crate::shape::EnvironmentShape;
 
 /// The function `list-environments`.
 ///

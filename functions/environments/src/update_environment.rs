@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
+use awo_contract::environments::input::EnvironmentReplacement;
+use awo_contract::environments::output::EnvironmentShape;
 use awo_domain::environment::{Deployment, Environment};
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::content::read_replacement;
-use crate::shape::EnvironmentShape;
 
 /// How often an update is made anew when others change the environment under it.
 const UPDATE_TRIES: u32 = 8;
@@ -38,8 +37,11 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     for _ in 0..UPDATE_TRIES {
         let known = state.store.environment(call.org(), &name).await?;
         let known = known.ok_or(Error::NotFound(Resource::Environment))?;
+        let body = EnvironmentReplacement { name: Some(&name) };
+        let content = call.object()?.read(&body)?;
+        Error::if_any(content.faults(&state.deployment))?;
         let new = Environment {
-            content: read_replacement(call.object()?, &name, &state.deployment)?,
+            content,
             updated_at: Some(call.now),
             ..known.environment.clone()
         };

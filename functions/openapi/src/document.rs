@@ -9,14 +9,13 @@ mod events;
 mod operation;
 mod operations;
 pub mod reference;
-mod schema;
 mod success;
 
 use awo_http::routes::ROUTES;
 use serde_json::{Map, Value, json};
 
 pub use self::operation::{OTHER_REPRESENTATIONS, OTHER_RESPONSES};
-use self::schema::Schemas;
+use awo_contract::schema::Schemas;
 
 /// A real answer of a function with a status, if there is one; `plain-error` and
 /// `envelope-error` stand for errors of every function.

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::profiles::input::NewProfile;
+use awo_contract::profiles::output::{CreatedProfileShape, ProfileItemShape};
 use awo_domain::Error;
 use awo_domain::profile::partial::MAX_PROFILES;
 use awo_domain::profile::{ProfileName, built_in, resolve_among};
@@ -11,9 +13,7 @@ use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::settings::profiles::{ProfileChange, ProfileSet, StoredProfile};
 
-use crate::content::read_new;
 use crate::replace::{CHANGE_TRIES, still_changing};
-use crate::shape::{CreatedProfileShape, ProfileItemShape};
 
 /// The function `create-profile`.
 ///
@@ -26,7 +26,8 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let idempotent = call.idempotency()?;
     call.query().finish()?;
-    let (name, content) = read_new(call.object()?)?;
+    let (name, content) = call.object()?.read(&NewProfile)?;
+    Error::if_any(content.faults())?;
     let new = StoredProfile {
         name,
         content,

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::profiles::output::ProfileShape;
 use awo_domain::audit::canonical_hash;
 use awo_domain::profile::{built_in, resolve};
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::ProfileShape;
 
 /// The function `get-profile`.
 ///

@@ -4,11 +4,9 @@ pub mod create_profile;
 pub mod delete_profile;
 pub mod get_profile;
 pub mod list_profiles;
-pub mod shape;
 pub mod update_profile;
 pub mod validate_profile;
 
-mod content;
 mod replace;
 
 use awo_http::program::{ApiProgram, whole};

@@ -4,13 +4,12 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::profiles::output::{ProfileItemShape, ProfileListShape};
 use awo_domain::Error;
 use awo_domain::profile::{BUILT_IN_NAMES, ProfileName, built_in};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::settings::profiles::StoredProfile;
-
-use crate::shape::{ProfileItemShape, ProfileListShape};
 
 /// The function `list-profiles`.
 ///

@@ -1,13 +1,12 @@
 //! Changes a profile: reads, decides on all profiles of the organization, and writes if none has
 //! changed meanwhile.
 
+use awo_contract::profiles::input::ProfileReplacement;
 use awo_domain::profile::{Profile, ProfileName, built_in, resolve_among};
 use awo_domain::{Error, Resource};
 use awo_http::Call;
 use awo_store::Store;
 use awo_store::settings::profiles::{ProfileSet, StoredProfile};
-
-use crate::content::read_replacement;
 
 /// How often a change is decided anew when others change profiles under it.
 pub const CHANGE_TRIES: u32 = 8;
@@ -46,9 +45,12 @@ pub fn replaced(
 ) -> Result<(StoredProfile, Profile), Error> {
     let old = set.profiles.get(name);
     let old = old.ok_or(Error::NotFound(Resource::Profile))?;
+    let body = ProfileReplacement { name: Some(name) };
+    let content = call.object()?.read(&body)?;
+    Error::if_any(content.faults())?;
     let new = StoredProfile {
         name: name.clone(),
-        content: read_replacement(call.object()?, name)?,
+        content,
         created_at: old.created_at,
         updated_at: Some(call.now),
     };

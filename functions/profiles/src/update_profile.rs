@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::profiles::output::ProfileShape;
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::settings::profiles::ProfileChange;
 
 use crate::replace::{CHANGE_TRIES, changeable, replaced, still_changing};
-use crate::shape::ProfileShape;
 
 /// The function `update-profile`.
 ///

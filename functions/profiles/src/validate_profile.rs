@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::profiles::output::{FaultShape, ValidationShape};
 use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::{Error, Fault, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 
 use crate::replace::{changeable, replaced};
-use crate::shape::{FaultShape, ValidationShape};
 
 /// The function `validate-profile`.
 ///

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::queue::output::QueueHealthShape;
 use awo_domain::Error;
-use awo_http::shapes::QueueHealthShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 
 use crate::State;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::queue::output::QueuePositionShape;
 use awo_domain::{Error, Resource};
-use awo_http::shapes::QueuePositionShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 
 use crate::State;

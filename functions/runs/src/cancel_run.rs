@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
-use awo_domain::stop::{MAX_REASON, Stop, StopKind};
+use awo_contract::runs::input::CancelBody;
+use awo_contract::runs::output::RunShape;
+use awo_domain::stop::{Stop, StopKind};
 use awo_domain::{Error, Resource, RunId};
 use awo_execution::stopper::Stopper;
-use awo_http::body::Object;
-use awo_http::shapes::RunShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::runs::Run;
@@ -34,17 +34,12 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     call.query().finish()?;
     let stop = Stop {
         kind: StopKind::Cancel,
-        reason: reason(call.object_or_nothing()?)?,
+        reason: call.object_or_nothing()?.read(&CancelBody)?,
         requested_at: call.now,
     };
     let run = run(&state, &call, &id).await?;
     state.stopper.cancel_run(call.org(), &run, &stop).await?;
     Answer::ok(RunShape::from(&self::run(&state, &call, &id).await?))
-}
-
-fn reason(mut body: Object) -> Result<Option<String>, Error> {
-    let reason = body.optional("reason", |v| v.text(0..=MAX_REASON));
-    body.finish(Some(reason))
 }
 
 async fn run(state: &State, call: &Call, id: &RunId) -> Result<Run, Error> {

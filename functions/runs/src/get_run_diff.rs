@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::runs::diff::DiffShape;
 use awo_domain::{Error, Resource};
-use awo_http::shapes::DiffShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::runs::log::{LogShape, LogsShape};
 use awo_domain::work_order::MAX_ITERATIONS;
 use awo_domain::{Error, Resource};
 use awo_http::page::{DEFAULT_LIMIT, MAX_LIMIT};
 use awo_http::query::Query;
-use awo_http::shapes::{LogShape, LogsShape};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::list::MAX_PAGE_BYTES;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use awo_cloud::{Cloud, Mint, SetupError};
+use awo_contract::runs::output::TimelineShape;
 use awo_domain::event::TimelineEvent;
 use awo_domain::{Error, Resource, RunId};
 use awo_http::events::{Batch, EVENT_STREAM, LiveEvent, live};
 use awo_http::page::MAX_LIMIT;
-use awo_http::shapes::TimelineShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
 use awo_store::capacity::call_permits::{CallPermit, PermitWatch};

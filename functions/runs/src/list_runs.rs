@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::runs::output::RunShape;
 use awo_domain::run::RunStatus;
 use awo_domain::{Error, RunId, WorkOrderId};
 use awo_http::page::{DEFAULT_LIMIT, Paging};
-use awo_http::shapes::RunShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::runs::RunFilter;

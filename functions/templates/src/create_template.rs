@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
+use awo_contract::templates::input::NewTemplate;
+use awo_contract::templates::output::TemplateShape;
 use awo_domain::Error;
 use awo_domain::template::{Template, built_in_template};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::settings::templates::taken_id;
-
-use crate::content::read_new;
-use crate::shape::TemplateShape;
 
 struct State {
     store: Store,
@@ -32,7 +31,8 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let idempotent = call.idempotency()?;
     call.query().finish()?;
-    let (id, content) = read_new(call.object()?, state.allow_file)?;
+    let (id, content) = call.object()?.read(&NewTemplate)?;
+    Error::if_any(content.faults(state.allow_file))?;
     if built_in_template(&id).is_some() {
         return Err(taken_id(&id));
     }

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::templates::output::TemplateShape;
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::TemplateShape;
 
 /// The function `get-template`.
 ///

@@ -6,9 +6,6 @@ pub mod get_template;
 pub mod list_templates;
 pub mod update_template;
 
-mod content;
-pub mod shape;
-
 use awo_http::program::{ApiProgram, whole};
 use awo_http::routes;
 

@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
+use awo_contract::templates::input::TemplateUpdate;
+use awo_contract::templates::output::TemplateShape;
 use awo_domain::template::Template;
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::content::read_update;
-use crate::shape::TemplateShape;
 
 /// How often an update is made anew when others change the template under it.
 const UPDATE_TRIES: u32 = 8;
@@ -42,8 +41,11 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
             return Err(Error::BuiltIn(Resource::Template));
         }
         let old = known.template.clone();
+        let change = call.object()?.read(&TemplateUpdate)?;
+        let content = change.applied_to(old.content);
+        Error::if_any(content.faults(state.allow_file))?;
         let new = Template {
-            content: read_update(call.object()?, old.content, state.allow_file)?,
+            content,
             updated_at: Some(call.now),
             ..old
         };

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::usage::report::UsageReportShape;
 use awo_domain::cost::report::{Bucket, Dimension, ReportQuery, month};
 use awo_domain::span::Span;
 use awo_domain::{Error, Timestamp};
@@ -12,7 +13,7 @@ use awo_http::query::Query;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 
-use crate::report::{self, UsageReportShape};
+use crate::report;
 
 /// Rows of a page where no number is asked for.
 const DEFAULT_LIMIT: u32 = 100;

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::usage::summary::UsageSummaryShape;
 use awo_domain::{Error, RunId, WorkOrderId};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::usage::summary::UsageFilter;
 
 use crate::csv;
-use crate::shape::UsageSummaryShape;
 
 /// The function `get-usage-summary`.
 ///

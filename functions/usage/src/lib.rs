@@ -5,8 +5,7 @@ pub mod get_usage_report;
 pub mod get_usage_summary;
 
 mod csv;
-pub mod report;
-pub mod shape;
+mod report;
 
 use awo_http::program::{ApiProgram, streaming, whole};
 use awo_http::routes;

@@ -4,11 +4,10 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::verification::output::SwitchShape;
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::SwitchShape;
 
 /// The function `enable-plugin`.
 ///

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::verification::output::PluginShape;
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::PluginShape;
 
 /// The function `get-plugin`.
 ///

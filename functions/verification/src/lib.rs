@@ -8,10 +8,8 @@ pub mod list_plugins;
 pub mod register_plugin;
 pub mod run_verification;
 
-mod asked;
-mod content;
 mod harness;
-pub mod shape;
+mod request;
 
 use awo_http::program::{ApiProgram, streaming, whole};
 use awo_http::routes;

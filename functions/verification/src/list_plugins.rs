@@ -4,11 +4,10 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::verification::output::PluginsShape;
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::shape::PluginsShape;
 
 /// The function `list-plugins`.
 ///

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::verification::input::NewPlugin;
+use awo_contract::verification::output::PluginShape;
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::settings::plugins::taken_plugin_id;
-
-use crate::content::read_plugin;
-use crate::shape::PluginShape;
 
 /// The function `register-plugin`.
 ///
@@ -22,7 +21,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let idempotent = call.idempotency()?;
     call.query().finish()?;
-    let plugin = read_plugin(call.object()?, call.now)?;
+    let plugin = call.object()?.read(&NewPlugin { now: call.now })?;
     if plugin.is_built_in() {
         return Err(taken_plugin_id(&plugin.id));
     }

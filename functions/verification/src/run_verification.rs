@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
+use awo_contract::verification::output::VerificationResultShape;
 use awo_domain::Error;
 use awo_execution::verifier::Verifier;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
 use awo_store::capacity::permits::MaxTasks;
 
-use crate::asked::{read_named, read_names, read_request};
-use crate::shape::VerificationResultShape;
+use crate::request::{read_named, read_names, read_request};
 
 struct State {
     store: Store,

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, Mint, SetupError, settings};
+use awo_contract::webhooks::input::NewWebhook;
+use awo_contract::webhooks::output::NewWebhookShape;
 use awo_domain::webhook::address::Reach;
 use awo_domain::{Error, WebhookId};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::webhooks::Webhook;
-
-use crate::content::read_new;
-use crate::shape::NewWebhookShape;
 
 struct State {
     store: Store,
@@ -34,7 +33,8 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let idempotent = call.idempotency()?;
     call.query().finish()?;
-    let content = read_new(call.object()?, state.reach)?;
+    let body = NewWebhook { reach: state.reach };
+    let content = call.object()?.read(&body)?;
     let id = WebhookId::new(call.now, state.mint.random(call.now));
     let webhook = Webhook::new(id, content, state.mint.webhook_secret(), call.now);
     let answer = Answer::created(NewWebhookShape::of(&webhook))?;

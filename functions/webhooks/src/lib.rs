@@ -11,9 +11,6 @@ pub mod rotate_webhook_secret;
 pub mod test_webhook;
 pub mod update_webhook;
 
-mod content;
-pub mod shape;
-
 use awo_http::program::{ApiProgram, streaming, whole};
 use awo_http::routes;
 

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::webhooks::output::DeliveryShape;
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::{DeliveryId, Error, Resource};
 use awo_http::page::{DEFAULT_LIMIT, Paging};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use serde_json::json;
-
-use crate::shape::DeliveryShape;
 
 /// The function `list-deliveries`.
 ///

@@ -6,14 +6,13 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::webhooks::output::WebhookShape;
 use awo_domain::Error;
 use awo_http::page::{DEFAULT_LIMIT, Paging};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::webhooks::Webhook;
 use serde_json::json;
-
-use crate::shape::WebhookShape;
 
 /// The function `list-webhooks`.
 ///

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, Mint, SetupError};
+use awo_contract::webhooks::output::DeliveryShape;
 use awo_domain::{DeliveryId, Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::Delivery;
-
-use crate::shape::DeliveryShape;
 
 struct State {
     store: Store,

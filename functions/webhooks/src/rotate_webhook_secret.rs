@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, Mint, SetupError};
+use awo_contract::webhooks::output::NewSecretShape;
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::webhooks::Webhook;
-
-use crate::shape::NewSecretShape;
 
 /// How often a rotation is made anew when others change the webhook under it.
 const ROTATE_TRIES: u32 = 8;

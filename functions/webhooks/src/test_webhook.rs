@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, Mint, SetupError};
+use awo_contract::webhooks::output::TestShape;
 use awo_domain::webhook::TEST_EVENT;
 use awo_domain::webhook::delivery::UNDER_WAY_MS;
 use awo_domain::webhook::envelope::body_of;
@@ -18,8 +19,6 @@ use awo_store::webhooks::delivery_permits::{
 use awo_store::webhooks::send_permits::SendPermit;
 use awo_webhooks::{Attempt, Sender};
 use serde_json::json;
-
-use crate::shape::TestShape;
 
 /// When to come again who found that webhook's delivery permits taken.
 const RETRY_S: i64 = 30;

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
+use awo_contract::webhooks::input::WebhookUpdate;
+use awo_contract::webhooks::output::WebhookShape;
 use awo_domain::webhook::address::Reach;
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-use crate::content::read_update;
-use crate::shape::WebhookShape;
 
 /// How often an update is made anew when others change the webhook under it.
 const UPDATE_TRIES: u32 = 8;
@@ -37,7 +36,10 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     for _ in 0..UPDATE_TRIES {
         let known = state.store.webhook(call.org(), &id).await?;
         let known = known.ok_or(Error::NotFound(Resource::Webhook))?;
-        let (content, enabled) = read_update(call.object()?, known.content.clone(), state.reach)?;
+        let body = WebhookUpdate { reach: state.reach };
+        let change = call.object()?.read(&body)?;
+        let enabled = change.enabled;
+        let content = change.applied_to(known.content.clone());
         let new = known.updated(content, enabled, call.now);
         let replaced = state
             .store

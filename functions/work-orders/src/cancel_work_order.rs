@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::work_orders::stops::CanceledShape;
 use awo_domain::Error;
 use awo_domain::stop::{Stop, StopKind};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_execution::stopper::Stopper;
-use awo_http::shapes::CanceledShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 
 /// The function `cancel-work-order`.

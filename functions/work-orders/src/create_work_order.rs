@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, SetupError, settings};
+use awo_contract::work_orders::output::WorkOrderShape;
 use awo_domain::Error;
 use awo_domain::environment::{EnvironmentContent, EnvironmentName};
 use awo_domain::profile::Profile;
 use awo_domain::work_order::Order;
 use awo_execution::creation::Creation;
-use awo_http::shapes::WorkOrderShape;
 use awo_http::work_order_request::{Defaults, NamedResources, WorkOrderRequest};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::costs::policy::CostPolicy;

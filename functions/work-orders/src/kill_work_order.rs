@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::work_orders::stops::KillBody;
+use awo_contract::work_orders::stops::KilledShape;
 use awo_domain::control::StopRequest;
-use awo_domain::stop::{DEFAULT_GRACE_MS, MAX_GRACE_MS, MAX_REASON, Stop, StopKind};
+use awo_domain::stop::{Stop, StopKind};
 use awo_domain::work_order::WorkOrderStatus;
-use awo_domain::{Error, Timestamp, WorkOrderId};
+use awo_domain::{Error, WorkOrderId};
 use awo_execution::stopper::{KillOutcome, Stopper};
-use awo_http::body::Object;
-use awo_http::shapes::KilledShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::work_orders::cascades::FamilyStop;
 
@@ -30,7 +30,16 @@ pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
 async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Reply, Error> {
     let id = call.work_order_id()?;
     call.query().finish()?;
-    let (stop_request, stop) = read(call.object_or_nothing()?, call.now)?;
+    let kill = call.object_or_nothing()?.read(&KillBody)?;
+    let stop_request = StopRequest::Kill {
+        grace_period_ms: kill.grace_period_ms,
+        immediate: kill.immediate,
+    };
+    let stop = Stop {
+        kind: StopKind::Kill,
+        reason: kill.reason,
+        requested_at: call.now,
+    };
     Ok(Reply::late(async move {
         let stopping = FamilyStop {
             stop: &stop,
@@ -42,22 +51,6 @@ async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Reply, Error> {
             .await?;
         Answer::ok(shape(&id, &killed))
     }))
-}
-
-fn read(mut body: Object, now: Timestamp) -> Result<(StopRequest, Stop), Error> {
-    let grace_period_ms = body.optional("gracePeriodMs", |v| v.whole(0..=MAX_GRACE_MS));
-    let immediate = body.optional("immediate", |v| v.flag());
-    let reason = body.optional("reason", |v| v.text(0..=MAX_REASON));
-    let stop_request = StopRequest::Kill {
-        grace_period_ms: grace_period_ms.unwrap_or(DEFAULT_GRACE_MS),
-        immediate: immediate.unwrap_or(false),
-    };
-    let stop = Stop {
-        kind: StopKind::Kill,
-        reason,
-        requested_at: now,
-    };
-    body.finish(Some((stop_request, stop)))
 }
 
 fn shape<'a>(id: &'a WorkOrderId, killed: &KillOutcome) -> KilledShape<'a> {

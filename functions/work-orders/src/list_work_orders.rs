@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::work_orders::output::WorkOrderShape;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, WorkOrderId};
 use awo_http::page::{DEFAULT_LIMIT, Paging};
-use awo_http::shapes::WorkOrderShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::work_orders::WorkOrderFilter;

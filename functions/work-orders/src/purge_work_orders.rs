@@ -4,16 +4,12 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::work_orders::stops::PurgeBody;
+use awo_contract::work_orders::stops::PurgeShape;
+use awo_domain::Error;
 use awo_domain::work_order::WorkOrderStatus;
-use awo_domain::{Error, Timestamp};
 use awo_execution::purger::{Purge, Purger};
-use awo_http::body::{Object, Value};
-use awo_http::shapes::PurgeShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
-
-/// Largest age, in days: a hundred years.
-const MAX_DAYS: f64 = 36_500.0;
-const DAY_MS: f64 = 86_400_000.0;
 
 /// The function `purge-work-orders`.
 ///
@@ -36,11 +32,22 @@ async fn handle(purger: Arc<Purger>, call: Call) -> Result<Reply, Error> {
     } else {
         call.object_or_nothing()
     };
-    let (purge, dry_run) = read(body?, call.now)?;
+    let request = body?.read(&PurgeBody)?;
+    let all = WorkOrderStatus::ALL;
+    let purge = Purge {
+        statuses: match request.statuses {
+            Some(given) => all
+                .into_iter()
+                .filter(|status| given.contains(status))
+                .collect(),
+            None => all.to_vec(),
+        },
+        before: request.age_ms.map(|age_ms| call.now.plus_ms(-age_ms)),
+    };
     Ok(Reply::late(async move {
         let holder = format!("{}-{}", call.request_id, call.now.epoch_ms());
         let permit = purger.permit(call.org(), &holder).await?;
-        let answer = if dry_run {
+        let answer = if request.dry_run {
             purger.count(call.org(), &purge).await.map(PurgeShape::dry)
         } else {
             purger
@@ -51,35 +58,4 @@ async fn handle(purger: Arc<Purger>, call: Call) -> Result<Reply, Error> {
         permit.give_back().await;
         Answer::ok(answer?)
     }))
-}
-
-fn read(mut body: Object, now: Timestamp) -> Result<(Purge, bool), Error> {
-    let all = WorkOrderStatus::ALL;
-    let statuses = body.optional("statuses", |v| v.list(1..=all.len(), status));
-    let age_ms = body.optional("olderThanDays", |v| v.decimal(age_ms));
-    let dry_run = body.optional("dryRun", Value::flag);
-    let purge = Purge {
-        statuses: match statuses {
-            Some(given) => all.into_iter().filter(|one| given.contains(one)).collect(),
-            None => all.to_vec(),
-        },
-        before: age_ms.map(|age_ms| now.plus_ms(-age_ms)),
-    };
-    body.finish(Some((purge, dry_run.unwrap_or(false))))
-}
-
-fn status(value: Value) -> Option<WorkOrderStatus> {
-    let names = WorkOrderStatus::ALL.map(WorkOrderStatus::as_str).join(", ");
-    value.parsed(|name| {
-        WorkOrderStatus::parse(name).ok_or_else(|| format!("must be one of {names}"))
-    })
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "guarded")]
-fn age_ms(days: f64) -> Result<i64, String> {
-    if (0.0..=MAX_DAYS).contains(&days) {
-        Ok((days * DAY_MS).round() as i64)
-    } else {
-        Err(format!("must be from 0 to {MAX_DAYS}"))
-    }
 }

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
+use awo_contract::runs::output::StartedRunShape;
 use awo_domain::run::RunStatus;
 use awo_domain::{Error, RunId, Timestamp};
 use awo_execution::starter::{StartRequest, Starter};
-use awo_http::shapes::StartedRunShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::engine::idempotency::RequestOutcome;
 

@@ -193,6 +193,18 @@ impl Error {
         }
     }
 
+    /// Refuses a request with these faults; accepts it if there are none.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there are faults.
+    pub fn if_any(faults: Vec<Fault>) -> Result<(), Error> {
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::Invalid(faults))
+        }
+    }
+
     /// What was to be changed kept changing; `cause` is for the log.
     #[must_use]
     pub fn contended(cause: impl fmt::Display) -> Error {

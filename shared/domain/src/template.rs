@@ -240,6 +240,7 @@ impl TemplateContent {
             let message = format!("describes a template larger than {MAX_TEMPLATE_BYTES} bytes");
             faults.push(fault("", message));
         }
+        faults.sort_by(|a, b| a.path.cmp(&b.path));
         faults
     }
 

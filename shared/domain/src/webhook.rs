@@ -18,6 +18,7 @@ use crate::budget::{BUDGET_THRESHOLD, CREDITS_LOW};
 use crate::event::TimelineEventType;
 use crate::names::variants;
 use crate::schema::TypeSchema;
+use crate::webhook::target::WebhookUrl;
 
 /// Webhooks of an organization, at most.
 pub const MAX_WEBHOOKS: u32 = 20;
@@ -26,6 +27,17 @@ pub const MAX_DESCRIPTION: usize = 500;
 
 /// The type of the event that POST …/test sends; no webhook subscribes to it.
 pub const TEST_EVENT: &str = "webhook.test";
+
+/// The fields of a webhook that a client sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookContent {
+    /// Where deliveries go.
+    pub url: WebhookUrl,
+    /// The types of events that it gets, in the client's order, each once.
+    pub events: Vec<EventType>,
+    /// For people.
+    pub description: Option<String>,
+}
 
 /// The event types of webhooks. Those of runs and verifications are also types of events of a
 /// run's timeline, of which they are deliveries; types of the timeline that are not here are not delivered.

@@ -14,9 +14,9 @@ use lambda_http::{Body, Request, RequestExt};
 use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
-use crate::body::Object;
 use crate::query::Query;
 use crate::routes::Route;
+use awo_contract::body::Object;
 
 /// Largest body of a client, in bytes.
 pub const MAX_BODY_BYTES: usize = 262_144;

@@ -6,7 +6,6 @@
 
 pub mod answer;
 pub mod authentication;
-pub mod body;
 pub mod call;
 pub mod events;
 pub mod function;
@@ -15,7 +14,6 @@ pub mod program;
 pub mod query;
 pub mod reply;
 pub mod routes;
-pub mod shapes;
 pub mod site;
 pub mod work_order_request;
 

@@ -2,30 +2,24 @@
 //! same fields except those that children inherit. A body is read once; then the resources that it
 //! names are read, and it is resolved with them. Faults of both are reported together.
 
-use std::collections::BTreeMap;
-
 use awo_cloud::{Environment, SetupError, settings};
+use awo_contract::body::{FaultList, Object};
+use awo_contract::work_orders::input::{
+    TaskFields, UNKNOWN_PROFILE, WorkOrderFields, WorkspaceSource,
+};
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::environment::{EnvironmentContent, EnvironmentName};
 use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::source::{Branch, GitSource};
 use awo_domain::template::{TemplateContent, TemplateId};
-use awo_domain::work_order::{
-    ChosenEnvironment, Limits, MAX_ITERATIONS, MAX_TASK_PROMPT, Order, TenantContext, Terms,
-};
-use awo_domain::{Error, TaskPrompt, WorkOrderId};
+use awo_domain::work_order::{ChosenEnvironment, Order, Terms};
+use awo_domain::{Error, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
 use awo_store::work_orders::parents::why_no_parent;
 
-use crate::body::{FaultList, Object, Value};
-use fields::{agent, limits, metadata, parent_id, tenant};
-use sources::{Source, resolved, source};
+use sources::resolved;
 
-mod fields;
 mod sources;
-
-const ONLY_VERIFY: &str = "is allowed only with the agent type verify";
-const UNKNOWN_PROFILE: &str = "is not the name of a profile: GET /api/v1/profiles lists them";
 
 /// The defaults of a body.
 #[derive(Debug, Clone)]
@@ -52,32 +46,15 @@ impl Defaults {
 /// The body of a create, as it was read. The resources that it names are not known yet.
 #[derive(Debug)]
 pub struct WorkOrderRequest {
-    task: Task,
-    source: Option<Source>,
-    tenant_context: Option<TenantContext>,
-    parent_id: Option<WorkOrderId>,
-    environment: Option<EnvironmentName>,
-    verify_base: Option<Branch>,
-    protect: bool,
+    fields: WorkOrderFields,
     faults: FaultList,
 }
 
 /// An agent's request for a child, as it was read.
 #[derive(Debug)]
 pub struct ChildRequest {
-    task: Task,
+    task: TaskFields,
     faults: FaultList,
-}
-
-/// The fields that a create and an agent's request for a child have in common.
-#[derive(Debug)]
-struct Task {
-    prompt: Option<TaskPrompt>,
-    max_iterations: Option<u32>,
-    profile: Option<ProfileName>,
-    agent: Option<Agent>,
-    limits: Limits,
-    metadata: BTreeMap<String, String>,
 }
 
 /// The resources that a request names, as far as they exist.
@@ -108,57 +85,12 @@ pub struct Inheritance<'a> {
     pub environment: Option<ChosenEnvironment>,
 }
 
-impl Task {
-    fn read(body: &mut Object) -> Task {
-        let agent = body.optional("agent", agent);
-        let verifies = verifies(agent.as_ref());
-        let prompt = if verifies {
-            let prompt = body.optional("taskPrompt", |v| v.text(0..=MAX_TASK_PROMPT));
-            Some(prompt.unwrap_or_default())
-        } else {
-            body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT))
-        };
-        let iterations = body.optional("maxIterations", |v| v.whole(1..=u64::from(MAX_ITERATIONS)));
-        if verifies && iterations.is_some() {
-            body.fault(
-                "maxIterations",
-                "is not allowed with the agent verify: it has no iterations",
-            );
-        }
-        let iterations = iterations.and_then(|n| u32::try_from(n).ok());
-        Task {
-            prompt: prompt.map(TaskPrompt::new),
-            max_iterations: if verifies { Some(1) } else { iterations },
-            profile: body.optional("harness", |v| {
-                v.parsed(|name| ProfileName::parse(name).map_err(|_| UNKNOWN_PROFILE.to_owned()))
-            }),
-            agent,
-            limits: body.optional("limits", limits).unwrap_or_default(),
-            metadata: body.optional("metadata", metadata).unwrap_or_default(),
-        }
-    }
-
-    /// The profile that the request names, if it is one that runs can have.
-    fn runnable(&self, named: Option<Profile>, faults: &mut FaultList) -> Option<Profile> {
-        self.profile.as_ref()?;
-        let Some(profile) = named else {
-            faults.add("/harness", UNKNOWN_PROFILE);
-            return None;
-        };
-        if let Some(why) = profile.not_runnable() {
-            faults.add("/harness", why);
-            return None;
-        }
-        Some(profile)
-    }
-}
-
 impl ChildRequest {
     /// Reads task, iterations, harness, agent, limits and metadata. The rest is the parent's, and
     /// naming it is a fault.
     #[must_use]
     pub fn read(mut body: Object) -> ChildRequest {
-        let task = Task::read(&mut body);
+        let task = TaskFields::of(&mut body);
         for name in [
             "workspaceSource",
             "tenantContext",
@@ -190,7 +122,7 @@ impl ChildRequest {
         inherited: Inheritance<'_>,
         named: Option<Profile>,
     ) -> Result<(Order, Profile), Error> {
-        let named = self.task.runnable(named, &mut self.faults);
+        let named = runnable(&self.task, named, &mut self.faults);
         let (task, parent) = (self.task, inherited.parent);
         let profile = named.unwrap_or(inherited.profile);
         let order = task.prompt.map(|task_prompt| Order {
@@ -224,59 +156,30 @@ impl WorkOrderRequest {
     #[must_use]
     pub fn read(mut body: Object, defaults: &Defaults) -> WorkOrderRequest {
         WorkOrderRequest {
-            task: Task::read(&mut body),
-            source: body.required("workspaceSource", |v| {
-                source(v, defaults.allow_file_repositories)
-            }),
-            tenant_context: body.optional("tenantContext", tenant),
-            parent_id: body.optional("parentId", parent_id),
-            environment: body.optional("environment", |v| v.parsed(EnvironmentName::parse)),
-            verify_base: body.optional("verifyBase", |v| v.parsed(Branch::parse)),
-            protect: body.optional("protect", Value::flag).unwrap_or_default(),
+            fields: WorkOrderFields::of(&mut body, defaults.allow_file_repositories),
             faults: body.close(),
         }
-        .checked()
-    }
-
-    /// With a fault for each field that only a `verify` order may have.
-    fn checked(mut self) -> WorkOrderRequest {
-        if verifies(self.task.agent.as_ref()) {
-            return self;
-        }
-        let has_commit =
-            matches!(&self.source, Some(Source::Git(source)) if source.commit.is_some());
-        let fields = [
-            ("/workspaceSource/commit", has_commit),
-            ("/verifyBase", self.verify_base.is_some()),
-            ("/protect", self.protect),
-        ];
-        for (field, is_given) in fields {
-            if is_given {
-                self.faults.add(field, ONLY_VERIFY);
-            }
-        }
-        self
     }
 
     /// The id of the template.
     #[must_use]
     pub fn template(&self) -> Option<&TemplateId> {
-        match self.source.as_ref()? {
-            Source::Template { id, .. } => Some(id),
-            Source::Git(_) => None,
+        match self.fields.source.as_ref()? {
+            WorkspaceSource::Template { id, .. } => Some(id),
+            WorkspaceSource::Git(_) => None,
         }
     }
 
     /// The name of the profile.
     #[must_use]
     pub fn profile(&self) -> Option<&ProfileName> {
-        self.task.profile.as_ref()
+        self.fields.task.profile.as_ref()
     }
 
     /// The id of the parent.
     #[must_use]
     pub fn parent(&self) -> Option<&WorkOrderId> {
-        self.parent_id.as_ref()
+        self.fields.parent_id.as_ref()
     }
 
     /// The name of the environment: the request's own, else its template's, else its profile's.
@@ -286,7 +189,7 @@ impl WorkOrderRequest {
         template: Option<&TemplateContent>,
         profile: Option<&Profile>,
     ) -> Option<EnvironmentName> {
-        (self.environment.clone())
+        (self.fields.environment.clone())
             .or_else(|| template?.environment.clone())
             .or_else(|| profile?.environment.clone())
     }
@@ -302,21 +205,22 @@ impl WorkOrderRequest {
     ) -> Result<(Order, Profile), Error> {
         let environment = self.environment(named.template, named.profile.as_ref());
         let environment = chosen(environment, named.environment, &mut self.faults);
-        let profile = self.task.runnable(named.profile, &mut self.faults);
+        let fields = self.fields;
+        let profile = runnable(&fields.task, named.profile, &mut self.faults);
         let profile = profile.unwrap_or_else(Profile::default_profile);
         let allow_file = defaults.allow_file_repositories;
-        let source = resolved(self.source, named.template, allow_file, &mut self.faults);
-        if let Some(why) = (self.parent_id.as_ref()).and_then(|_| why_no_parent(named.parent)) {
+        let source = resolved(fields.source, named.template, allow_file, &mut self.faults);
+        if let Some(why) = (fields.parent_id.as_ref()).and_then(|_| why_no_parent(named.parent)) {
             self.faults.add("/parentId", why);
         }
-        let task = self.task;
+        let task = fields.task;
         let order = (task.prompt.zip(source)).map(|(task_prompt, source)| Order {
             task_prompt,
             source: source.source,
             hooks: source.hooks,
             max_iterations: task.max_iterations,
             terms: Terms {
-                tenant_context: self.tenant_context,
+                tenant_context: fields.tenant_context,
                 harness: profile.name.clone(),
                 agent: task.agent.unwrap_or(Agent {
                     kind: defaults.agent,
@@ -325,9 +229,9 @@ impl WorkOrderRequest {
                 }),
                 limits: task.limits,
                 metadata: task.metadata,
-                parent_id: self.parent_id,
-                verify_base: self.verify_base,
-                protect: self.protect,
+                parent_id: fields.parent_id,
+                verify_base: fields.verify_base,
+                protect: fields.protect,
             },
             start_commit: None,
             environment,
@@ -336,9 +240,18 @@ impl WorkOrderRequest {
     }
 }
 
-/// True for a request that only verifies a commit.
-fn verifies(agent: Option<&Agent>) -> bool {
-    agent.is_some_and(|agent| agent.kind.is_verification())
+/// The profile that the request names, if it is one that runs can have.
+fn runnable(task: &TaskFields, named: Option<Profile>, faults: &mut FaultList) -> Option<Profile> {
+    task.profile.as_ref()?;
+    let Some(profile) = named else {
+        faults.add("/harness", UNKNOWN_PROFILE);
+        return None;
+    };
+    if let Some(why) = profile.not_runnable() {
+        faults.add("/harness", why);
+        return None;
+    }
+    Some(profile)
 }
 
 /// The environment of that name, which must exist.

@@ -16,8 +16,7 @@ pub(crate) mod subscribers;
 pub(crate) mod write_batch;
 
 use awo_domain::webhook::signature::{OVERLAP_MS, Secret, Secrets};
-use awo_domain::webhook::target::WebhookUrl;
-use awo_domain::webhook::{EventType, MAX_WEBHOOKS};
+use awo_domain::webhook::{MAX_WEBHOOKS, WebhookContent};
 use awo_domain::{Error, OrgId, Resource, Timestamp, WebhookId};
 use serde::Deserialize;
 
@@ -37,24 +36,13 @@ use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::engine::tries::Tries;
 use crate::webhooks::subscribers::Announcement;
 
-/// The fields of a webhook that a client sets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Content {
-    /// Where deliveries go.
-    pub url: WebhookUrl,
-    /// The types of events that it gets, in the client's order, each once.
-    pub events: Vec<EventType>,
-    /// For people.
-    pub description: Option<String>,
-}
-
 /// A webhook. It is not `Serialize`, and its secrets do not show themselves in logs.
 #[derive(Debug, Clone)]
 pub struct Webhook {
     /// Its id.
     pub id: WebhookId,
     /// What its owner has set.
-    pub content: Content,
+    pub content: WebhookContent,
     /// True if it gets events.
     pub enabled: bool,
     /// When it was made.
@@ -73,7 +61,7 @@ pub struct Webhook {
 impl Webhook {
     /// One that is made now, enabled.
     #[must_use]
-    pub fn new(id: WebhookId, content: Content, secret: Secret, now: Timestamp) -> Webhook {
+    pub fn new(id: WebhookId, content: WebhookContent, secret: Secret, now: Timestamp) -> Webhook {
         Webhook {
             id,
             content,
@@ -100,7 +88,12 @@ impl Webhook {
     /// The same after its owner changed it. One that is disabled keeps its moment and its reason
     /// until it is enabled.
     #[must_use]
-    pub fn updated(self, content: Content, enabled: Option<bool>, now: Timestamp) -> Webhook {
+    pub fn updated(
+        self,
+        content: WebhookContent,
+        enabled: Option<bool>,
+        now: Timestamp,
+    ) -> Webhook {
         let enabled = enabled.unwrap_or(self.enabled);
         let (disabled_at, disabled_reason) = match (enabled, self.enabled) {
             (true, _) => (None, None),

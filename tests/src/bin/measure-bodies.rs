@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use awo_tests::measure::{Goal, row};
 
+use awo_contract::body::Object;
 use awo_domain::agent::AgentType;
-use awo_http::body::Object;
 use awo_http::work_order_request::{Defaults, NamedResources, WorkOrderRequest};
 
 /// As large as a body may be.

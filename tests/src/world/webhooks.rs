@@ -2,9 +2,10 @@
 
 use awo_domain::WebhookId;
 use awo_domain::webhook::EventType;
+use awo_domain::webhook::WebhookContent;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::target::WebhookUrl;
-use awo_store::webhooks::{Content, Webhook};
+use awo_store::webhooks::Webhook;
 
 use super::{Org, World};
 
@@ -22,7 +23,7 @@ impl World {
     pub fn disabled_webhook(&self) -> Webhook {
         let (mint, now) = (&self.cloud.mint, self.cloud.clock.now());
         let url = "https://receiver.example/events";
-        let content = Content {
+        let content = WebhookContent {
             url: WebhookUrl::parse(url, Reach::Public).expect("a URL"),
             events: EventType::ALL.to_vec(),
             description: None,

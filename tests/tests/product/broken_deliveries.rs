@@ -6,14 +6,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use awo_domain::WebhookId;
+use awo_domain::webhook::WebhookContent;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::delivery::BEGIN_MS;
 use awo_domain::webhook::schedule::MAX_ATTEMPTS;
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{DeliveryStatus, EventType};
+use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::Delivery;
 use awo_store::webhooks::notifications::Notification;
-use awo_store::webhooks::{Content, Webhook};
 use awo_tests::faults::Fault;
 use awo_tests::receiver::{Answer, Receiver};
 use awo_tests::world::{Org, World};
@@ -59,7 +60,7 @@ async fn with_events(world: &World, receiver: &Receiver, events: usize) -> Webho
     let (cloud, org) = (&world.cloud, world.org(10_000).await);
     let now = cloud.clock.now();
     let webhook = WebhookId::new(now, cloud.mint.random(now));
-    let content = Content {
+    let content = WebhookContent {
         url: WebhookUrl::parse(&receiver.url, Reach::PublicAndLoopback).unwrap(),
         events: vec![EventType::RunCreated],
         description: None,

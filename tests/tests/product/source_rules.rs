@@ -51,7 +51,7 @@ const IRREGULAR_PARTICIPLES: [&str; 22] = [
 const LAYERS: [&[&str]; 8] = [
     &["awo-domain", "awo-supervisor", "awo-origins"],
     &["awo-store", "awo-pricing"],
-    &["awo-cloud"],
+    &["awo-cloud", "awo-contract"],
     &["awo-http", "awo-execution", "awo-webhooks"],
     &["functions of a route"],
     &["awo-openapi", "awo-runner"],

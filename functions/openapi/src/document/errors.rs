@@ -5,7 +5,7 @@ pub mod codes;
 use awo_http::routes::Style;
 use serde_json::{Map, Value, json};
 
-use super::schema::{described, reference};
+use awo_contract::schema::{described, reference};
 
 /// The failures. The status of each is defined once, in [`Failure::status`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

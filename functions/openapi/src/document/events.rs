@@ -11,7 +11,7 @@ use awo_domain::{EventId, RunId, Timestamp, WebhookId, WorkOrderId};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::schema::{Schemas, described, named, reference, tidied, word};
+use awo_contract::schema::{Schemas, described, named, reference, tidied, word};
 
 /// Of a plugin's result, what webhooks get.
 #[derive(ToSchema)]

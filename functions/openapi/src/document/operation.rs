@@ -6,8 +6,8 @@ use awo_http::routes::{Access, Route, Style};
 use serde_json::{Map, Value, json};
 
 use super::errors::Failure;
-use super::schema::{default, described, name_of, named, reference, text, whole};
 pub use super::success::{Success, plain_list};
+use awo_contract::schema::{default, described, name_of, named, reference, text, whole};
 
 /// Where a response names its other media types.
 pub const OTHER_REPRESENTATIONS: &str = "x-other-representations";

@@ -14,7 +14,7 @@ mod webhooks;
 mod work_orders;
 
 use super::operation::Operation;
-use super::schema::Schemas;
+use awo_contract::schema::Schemas;
 
 /// Every operation.
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::schema::{Schemas, described, name_of, named};
+use awo_contract::schema::{Schemas, described, name_of, named};
 
 /// The successful response of an operation.
 pub struct Success {

@@ -1,12 +1,12 @@
 //! Webhooks as they are stored: the only code that writes a secret.
 
-use awo_domain::webhook::EventType;
 use awo_domain::webhook::signature::{Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
+use awo_domain::webhook::{EventType, WebhookContent};
 use awo_domain::{Timestamp, WebhookId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Content, Webhook};
+use super::Webhook;
 use crate::engine::item::SCHEMA_VERSION;
 
 /// A secret on its way to the table and back: the only place that writes one out.
@@ -61,7 +61,7 @@ impl WebhookItem {
     pub(super) fn of(webhook: &Webhook, revision: u32) -> WebhookItem {
         let previous = webhook.secrets.previous.clone();
         let (previous_secret, previous_secret_expires_at) = previous.unzip();
-        let Content {
+        let WebhookContent {
             url,
             events,
             description,
@@ -90,7 +90,7 @@ impl From<WebhookItem> for Webhook {
         let previous = item.previous_secret.map(|secret| secret.0);
         Webhook {
             id: item.id,
-            content: Content {
+            content: WebhookContent {
                 url: item.url,
                 events: item.events,
                 description: item.description,

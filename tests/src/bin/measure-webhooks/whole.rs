@@ -4,12 +4,13 @@
 use std::time::{Duration, Instant};
 
 use awo_cloud::notifications::Notifier;
+use awo_domain::webhook::WebhookContent;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{DeliveryId, EventId, WebhookId};
+use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::{Delivery, Notice};
-use awo_store::webhooks::{Content, Webhook};
 use awo_tests::measure::{Goal, row};
 use awo_tests::world::{Org, World};
 use futures::future::join_all;
@@ -94,7 +95,7 @@ impl DelivererWorld {
 async fn webhook(world: &World, org: &Org, port: u16) -> WebhookId {
     let (now, mint) = (world.cloud.clock.now(), &world.cloud.mint);
     let url = format!("https://127.0.0.1:{port}/hook");
-    let content = Content {
+    let content = WebhookContent {
         url: WebhookUrl::parse(&url, Reach::PublicAndLoopback).expect("a URL"),
         events: vec![EventType::RunCreated],
         description: None,

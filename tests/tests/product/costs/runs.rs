@@ -2,9 +2,10 @@
 
 use awo_domain::WebhookId;
 use awo_domain::webhook::EventType;
+use awo_domain::webhook::WebhookContent;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::target::WebhookUrl;
-use awo_store::webhooks::{Content, Webhook};
+use awo_store::webhooks::Webhook;
 use awo_tests::functions::Functions;
 use awo_tests::receiver::{Answer, Receiver};
 use awo_tests::recorder::Recorder;
@@ -114,7 +115,7 @@ impl MeasuredStory<'_> {
     async fn webhook(&self, receiver: &Receiver, events: &[EventType]) {
         let (world, org) = (self.story.world, &self.story.org.id);
         let (cloud, now) = (&world.cloud, world.cloud.clock.now());
-        let content = Content {
+        let content = WebhookContent {
             url: WebhookUrl::parse(&receiver.url, Reach::PublicAndLoopback).unwrap(),
             events: events.to_vec(),
             description: None,

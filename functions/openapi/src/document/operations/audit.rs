@@ -1,12 +1,12 @@
 //! Operations of the audit.
 
-use awo_audit::shape::{
+use awo_contract::audit::output::{
     ConfigChangesShape, RunAuditShape, RunAuditSummaryShape, SnapshotsShape, WorkOrderAuditShape,
 };
 use awo_http::routes;
 
 use crate::document::operation::{Operation, Success};
-use crate::document::schema::Schemas;
+use awo_contract::schema::Schemas;
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let order = Operation::of(

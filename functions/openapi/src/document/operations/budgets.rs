@@ -1,14 +1,15 @@
 //! Operations of budgets.
 
-use awo_budgets::shape::BudgetShape;
-use awo_domain::budget::{MAX_ALERTS, MAX_NAME, OnLimit, Period};
+use awo_contract::Field;
+use awo_contract::budgets::input::BudgetBody;
+use awo_contract::budgets::output::BudgetShape;
 use awo_http::page::DEFAULT_LIMIT;
 use awo_http::routes;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::{Schemas, described, input, list, object, text};
+use awo_contract::schema::Schemas;
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let page = plain_list("budgets", &schemas.of::<BudgetShape>());
@@ -51,7 +52,7 @@ fn create(schemas: &mut Schemas) -> Operation {
          is created in mid-period begins with the spent and reserved amounts. An organization has at most 50, \
          then 409.",
     )
-    .body(object(content(schemas)), example)
+    .body(BudgetBody.schema(schemas), example)
     .idempotent()
     .fails(&[Failure::Conflict])
     .answers(Success::of::<BudgetShape>(schemas, 201, "The budget."))
@@ -71,64 +72,6 @@ fn update(schemas: &mut Schemas) -> Operation {
         "Replaces the whole budget. With another scope or period it counts from the amounts of that \
          period; else it continues to count.",
     )
-    .body(object(content(schemas)), example)
+    .body(BudgetBody.schema(schemas), example)
     .answers(Success::of::<BudgetShape>(schemas, 200, "The budget."))
-}
-
-fn content(schemas: &mut Schemas) -> Vec<(&'static str, Value)> {
-    let id = |description| described(text(1..=1_000), description);
-    let label = input(
-        "BudgetLabelInput",
-        "A cost label and its value.",
-        object([
-            ("name!", id("The name of the label.")),
-            (
-                "value!",
-                id("The value; `(none)` is that of runs without it."),
-            ),
-        ]),
-    );
-    let scope = object([
-        ("tenantId", id("A tenant.")),
-        (
-            "tenantUserId",
-            id("A user of the tenant; together with `tenantId`."),
-        ),
-        ("keyId", id("An API key.")),
-        (
-            "label",
-            described(
-                label,
-                "A cost label; the value `(none)` is that of runs without it.",
-            ),
-        ),
-    ]);
-    let scope = input(
-        "BudgetScopeInput",
-        "The runs that count: those of the organization (without it, or `{}`), or of one of these.",
-        scope,
-    );
-    let percent = json!({ "type": "integer", "minimum": 1, "maximum": 100 });
-    let alerts = list(&percent, 0..=MAX_ALERTS);
-    let limit = json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1_000_000_000 });
-    vec![
-        (
-            "name!",
-            described(text(1..=MAX_NAME), "Its name, for people."),
-        ),
-        ("scope", scope),
-        ("period!", schemas.of::<Period>()),
-        (
-            "limitCredits!",
-            described(limit, "The limit of a period, in credits."),
-        ),
-        ("onLimit!", schemas.of::<OnLimit>()),
-        (
-            "alertsAt",
-            described(
-                alerts,
-                "Percentages of the limit at which webhooks get `budget.threshold`; the default is 50, 80 and 100.",
-            ),
-        ),
-    ]
 }

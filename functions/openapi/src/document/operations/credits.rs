@@ -1,17 +1,17 @@
 //! Operations of credits and usage.
 
-use awo_credits::prices::PriceListShape;
+use awo_contract::credits::output::{BalanceShape, TransactionShape};
+use awo_contract::credits::prices::PriceListShape;
+use awo_contract::usage::report::UsageReportShape;
+use awo_contract::usage::summary::UsageSummaryShape;
 use awo_domain::ledger::TransactionType;
 use awo_domain::statement::Statement;
 use awo_http::page::DEFAULT_LIMIT as DEFAULT_PAGE;
 use awo_http::routes;
-use awo_http::shapes::{BalanceShape, TransactionShape};
-use awo_usage::report::UsageReportShape;
-use awo_usage::shape::UsageSummaryShape;
 use serde_json::{Value, json};
 
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::{Schemas, input, word};
+use awo_contract::schema::{Schemas, input, word};
 
 /// Page size of transactions where none is asked for.
 const DEFAULT_LIMIT: u32 = 50;

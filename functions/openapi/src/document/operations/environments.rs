@@ -1,18 +1,15 @@
 //! Operations of environments.
 
-use awo_domain::environment::{
-    EnvironmentName, MAX_CACHES, MAX_COMMAND, MAX_DESCRIPTION, MAX_HOSTS, MAX_IMAGE, MAX_NAME,
-    MAX_PATH, MAX_REGISTRIES, MAX_SECRETS, MAX_SERVICES, MAX_STEP_NAME, MAX_STEPS, MAX_URL,
-    MAX_VALUE, MAX_VARIABLES, RegistryKind, STEP_MS, SecretPhase, Size,
-};
-use awo_environments::shape::EnvironmentShape;
+use awo_contract::Field;
+use awo_contract::environments::input::{EnvironmentReplacement, NewEnvironment};
+use awo_contract::environments::output::EnvironmentShape;
+use awo_contract::schema::Schemas;
 use awo_http::page::DEFAULT_LIMIT;
 use awo_http::routes;
 use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::{Schemas, described, input, list, map, object, text, whole};
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let page = plain_list("environments", &schemas.of::<EnvironmentShape>());
@@ -48,7 +45,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
 }
 
 fn create(schemas: &mut Schemas) -> Operation {
-    let body = body(schemas, "name!");
+    let body = NewEnvironment.schema(schemas);
     Operation::of(
         &routes::CREATE_ENVIRONMENT,
         "Create an environment",
@@ -68,7 +65,7 @@ fn create(schemas: &mut Schemas) -> Operation {
 }
 
 fn update(schemas: &mut Schemas) -> Operation {
-    let body = body(schemas, "name");
+    let body = EnvironmentReplacement { name: None }.schema(schemas);
     Operation::of(
         &routes::UPDATE_ENVIRONMENT,
         "Replace an environment",
@@ -81,155 +78,6 @@ fn update(schemas: &mut Schemas) -> Operation {
         200,
         "The environment.",
     ))
-}
-
-fn body(schemas: &mut Schemas, name: &'static str) -> Value {
-    let hosts = list(&text(1..=253), 0..=MAX_HOSTS);
-    let caches = list(&text(1..=MAX_PATH), 0..=MAX_CACHES);
-    let registries = list(&registry(schemas), 0..=MAX_REGISTRIES);
-    object([
-        (
-            name,
-            described(schemas.of::<EnvironmentName>(), "Its name."),
-        ),
-        (
-            "description",
-            described(text(0..=MAX_DESCRIPTION), "A description for people."),
-        ),
-        ("variables", variables()),
-        (
-            "secrets",
-            described(
-                list(&secret(schemas), 0..=MAX_SECRETS),
-                "Secrets by their names, and the phases that get them.",
-            ),
-        ),
-        (
-            "setup",
-            described(
-                list(&step(), 0..=MAX_STEPS),
-                "Commands before the agent and before each verification, in this order.",
-            ),
-        ),
-        (
-            "caches",
-            described(
-                caches,
-                "Folders that are cached between runs, by lock files.",
-            ),
-        ),
-        (
-            "registries",
-            described(registries, "Registries that require a credential."),
-        ),
-        (
-            "image",
-            described(
-                text(1..=MAX_IMAGE),
-                "The image of the task, built on the runner's base and pinned by its digest; only in the cloud.",
-            ),
-        ),
-        (
-            "size",
-            described(schemas.of::<Size>(), "The size of the task."),
-        ),
-        (
-            "services",
-            described(
-                list(&service(), 0..=MAX_SERVICES),
-                "Containers beside the runner's, on its loopback; only in the cloud, and not with caches.",
-            ),
-        ),
-        (
-            "egress",
-            described(
-                hosts,
-                "The hosts that commands may connect to, each by its name or as `*.` and a name; all hosts if there are none. Not with services.",
-            ),
-        ),
-    ])
-}
-
-fn variables() -> Value {
-    let variables = map(&text(0..=MAX_VALUE), MAX_VARIABLES, 1..=MAX_NAME);
-    described(variables, "Environment variables by their names.")
-}
-
-fn variable(description: &str) -> Value {
-    json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$", "description": description })
-}
-
-fn secret(schemas: &mut Schemas) -> Value {
-    let phases = list(&schemas.of::<SecretPhase>(), 1..=SecretPhase::ALL.len());
-    let secret = object([
-        ("name!", variable("Its name, and that of its variable.")),
-        ("phases!", described(phases, "When it exists.")),
-    ]);
-    input("EnvironmentSecretInput", "A secret by its name.", secret)
-}
-
-fn step() -> Value {
-    let step = object([
-        ("name!", described(text(1..=MAX_STEP_NAME), "Its name.")),
-        (
-            "run!",
-            described(text(1..=MAX_COMMAND), "Runs with `sh -c` in the checkout."),
-        ),
-        (
-            "timeoutMs",
-            described(whole(STEP_MS), "Its timeout, in milliseconds."),
-        ),
-    ]);
-    input("SetupStepInput", "A command of the setup.", step)
-}
-
-fn registry(schemas: &mut Schemas) -> Value {
-    let registry = object([
-        (
-            "kind!",
-            described(schemas.of::<RegistryKind>(), "Its packages."),
-        ),
-        (
-            "url!",
-            described(text(1..=MAX_URL), "https, without user, query or fragment."),
-        ),
-        (
-            "secret!",
-            variable("The secret with its credential: a token, or `user:password`."),
-        ),
-    ]);
-    let description = "A registry that requires a credential.";
-    input("EnvironmentRegistryInput", description, registry)
-}
-
-fn service() -> Value {
-    let service = object([
-        (
-            "name!",
-            json!({ "type": "string", "pattern": "^[a-z0-9-]{1,63}$", "description": "Its name." }),
-        ),
-        (
-            "image!",
-            described(text(1..=MAX_IMAGE), "With a tag or a digest."),
-        ),
-        (
-            "port!",
-            described(whole(1..=65_535), "The port that it listens on."),
-        ),
-        ("variables", variables()),
-        (
-            "ready",
-            described(
-                text(1..=MAX_COMMAND),
-                "Runs with `sh -c` in the container. The run begins once it succeeds.",
-            ),
-        ),
-    ]);
-    input(
-        "EnvironmentServiceInput",
-        "A container beside the runner's.",
-        service,
-    )
 }
 
 fn example() -> Value {

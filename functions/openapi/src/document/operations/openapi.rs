@@ -4,7 +4,7 @@ use awo_http::routes;
 use serde_json::json;
 
 use crate::document::operation::{Operation, Success};
-use crate::document::schema::{Schemas, named};
+use awo_contract::schema::{Schemas, named};
 
 pub fn all(_: &mut Schemas) -> Vec<Operation> {
     let document = json!({

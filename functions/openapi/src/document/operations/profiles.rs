@@ -1,20 +1,16 @@
 //! Operations of harness profiles.
 
-mod groups;
-
-use awo_domain::environment::EnvironmentName;
-use awo_domain::profile::ProfileName;
-use awo_domain::profile::partial::MAX_DESCRIPTION;
-use awo_http::routes;
-use awo_profiles::shape::{
+use awo_contract::Field;
+use awo_contract::profiles::input::{NewProfile, ProfileReplacement};
+use awo_contract::profiles::output::{
     CreatedProfileShape, ProfileListShape, ProfileShape, ResolvedProfileShape, ValidationShape,
 };
+use awo_contract::schema::{Schemas, default, flag, named};
+use awo_http::routes;
 use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success};
-use crate::document::schema::{Schemas, default, described, flag, named, object, text};
-use groups::{execution_limits, git_ops, loop_strategy, verification};
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let list = Operation::of(
@@ -44,7 +40,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
 }
 
 fn create(schemas: &mut Schemas) -> Operation {
-    let body = body(schemas, "name!");
+    let body = NewProfile.schema(schemas);
     Operation::of(
         &routes::CREATE_PROFILE,
         "Create a profile",
@@ -85,7 +81,7 @@ fn get(schemas: &mut Schemas) -> Operation {
 }
 
 fn update(schemas: &mut Schemas) -> Operation {
-    let body = body(schemas, "name");
+    let body = ProfileReplacement { name: None }.schema(schemas);
     Operation::of(
         &routes::UPDATE_PROFILE,
         "Replace a profile",
@@ -97,7 +93,7 @@ fn update(schemas: &mut Schemas) -> Operation {
 }
 
 fn validate(schemas: &mut Schemas) -> Operation {
-    let body = body(schemas, "name");
+    let body = ProfileReplacement { name: None }.schema(schemas);
     Operation::of(
         &routes::VALIDATE_PROFILE,
         "Validate a profile",
@@ -110,32 +106,6 @@ fn validate(schemas: &mut Schemas) -> Operation {
         200,
         "Whether it is valid.",
     ))
-}
-
-fn body(schemas: &mut Schemas, name: &'static str) -> Value {
-    let parent = json!({ "oneOf": [schemas.of::<ProfileName>(), { "type": "null" }] });
-    object([
-        (name, described(schemas.of::<ProfileName>(), "Its name.")),
-        (
-            "description",
-            described(text(0..=MAX_DESCRIPTION), "A description for people."),
-        ),
-        (
-            "extends",
-            described(parent, "The profile that provides absent members."),
-        ),
-        ("loopStrategy", loop_strategy(schemas)),
-        ("verification", verification(schemas)),
-        ("gitOps", git_ops(schemas)),
-        ("executionLimits", execution_limits(schemas)),
-        (
-            "environment",
-            described(
-                schemas.of::<EnvironmentName>(),
-                "The environment of work orders that name none.",
-            ),
-        ),
-    ])
 }
 
 fn example() -> Value {

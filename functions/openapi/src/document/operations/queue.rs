@@ -1,10 +1,10 @@
 //! Operations of the queue.
 
+use awo_contract::queue::output::{QueueHealthShape, QueuePositionShape};
 use awo_http::routes;
-use awo_http::shapes::{QueueHealthShape, QueuePositionShape};
 
 use crate::document::operation::{Operation, Success};
-use crate::document::schema::Schemas;
+use awo_contract::schema::Schemas;
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let position = Operation::of(

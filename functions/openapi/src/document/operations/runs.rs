@@ -1,17 +1,20 @@
 //! Operations of runs.
 
+use awo_contract::Field;
+use awo_contract::runs::diff::DiffShape;
+use awo_contract::runs::input::CancelBody;
+use awo_contract::runs::log::LogsShape;
+use awo_contract::runs::output::{RunShape, TimelineShape};
 use awo_domain::WorkOrderId;
 use awo_domain::run::RunStatus;
-use awo_domain::stop::MAX_REASON;
 use awo_domain::work_order::MAX_ITERATIONS;
 use awo_http::page::{DEFAULT_LIMIT, MAX_LIMIT};
 use awo_http::routes;
-use awo_http::shapes::{DiffShape, LogsShape, RunShape, TimelineShape};
 use serde_json::json;
 
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::{Schemas, default, described, object, text, whole};
+use awo_contract::schema::{Schemas, default, whole};
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let list = plain_list("runs", &schemas.of::<RunShape>());
@@ -39,16 +42,12 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         "Get the changes of a run",
         "The unified diff from its base to its newest commit, up to 1 MiB; empty without a commit.",
     );
-    let reason = described(
-        text(0..=MAX_REASON),
-        "Stored in the run's events and audit.",
-    );
     let cancel = Operation::of(
         &routes::CANCEL_RUN,
         "Cancel a run",
         "Responds at once; the processes are stopped afterwards. Canceling a work order's newest run cancels the work order. Terminal runs are 409.",
     )
-    .optional_body(object([("reason", reason)]), json!({ "reason": "no longer needed" }))
+    .optional_body(CancelBody.schema(schemas), json!({ "reason": "no longer needed" }))
     .fails(&[Failure::Conflict]);
     vec![
         list,

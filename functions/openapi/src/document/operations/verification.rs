@@ -1,19 +1,18 @@
 //! Operations of verification.
 
-use awo_domain::manual::{self, MAX_MODIFIED_FILES, MAX_WORK_DIR_BYTES};
-use awo_domain::plugin::{
-    self, BuiltIn, MAX_COMMAND_BYTES, MAX_DESCRIPTION, MAX_NAME, MAX_PLUGINS, MAX_WORDS, PluginId,
+use awo_contract::Field;
+use awo_contract::schema::Schemas;
+use awo_contract::verification::input::{NewPlugin, VerificationBody};
+use awo_contract::verification::output::{
+    PluginShape, PluginsShape, SwitchShape, VerificationResultShape,
 };
-use awo_domain::profile::ProfileName;
-use awo_domain::verification::Level;
-use awo_domain::work_order::MAX_TASK_PROMPT;
+use awo_domain::Timestamp;
+use awo_domain::plugin::PluginId;
 use awo_http::routes;
-use awo_verification::shape::{PluginShape, PluginsShape, SwitchShape, VerificationResultShape};
 use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success};
-use crate::document::schema::{Schemas, default, described, flag, list, object, text, whole};
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let list = Operation::of(
@@ -53,53 +52,8 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
 }
 
 fn register(schemas: &mut Schemas) -> Operation {
-    let command = list(&text(0..=MAX_COMMAND_BYTES), 1..=MAX_WORDS);
-    let body = object([
-        (
-            "id!",
-            json!({
-                "type": "string",
-                "pattern": "^custom:[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
-                "description": "Its id: `custom:` and a name.",
-            }),
-        ),
-        (
-            "command!",
-            described(command, "Program and arguments; exit 0 is passed."),
-        ),
-        (
-            "name",
-            described(
-                text(1..=MAX_NAME),
-                "A display name; the default is the part of the id after `custom:`.",
-            ),
-        ),
-        (
-            "description",
-            described(text(0..=MAX_DESCRIPTION), "Its description."),
-        ),
-        (
-            "level",
-            default(
-                described(schemas.of::<Level>(), "The level at which it runs."),
-                "custom",
-            ),
-        ),
-        (
-            "timeoutMs",
-            described(
-                default(whole(plugin::TIMEOUT_MS), plugin::DEFAULT_TIMEOUT_MS),
-                "Its timeout, in milliseconds.",
-            ),
-        ),
-        (
-            "enabled",
-            described(
-                default(flag(), true),
-                "False to register it without running it.",
-            ),
-        ),
-    ]);
+    let now = Timestamp::from_epoch_ms(0);
+    let body = NewPlugin { now }.schema(schemas);
     let example = json!({
         "id": "custom:licences",
         "name": "Licences",
@@ -120,59 +74,11 @@ fn register(schemas: &mut Schemas) -> Operation {
 }
 
 fn run(schemas: &mut Schemas) -> Operation {
-    let plugins = MAX_PLUGINS as usize + BuiltIn::ALL.len();
-    let file = json!({ "type": "string", "description": "Relative to `workDir`." });
-    let body = object([
-        (
-            "workDir!",
-            described(
-                text(1..=MAX_WORK_DIR_BYTES),
-                "An absolute path in your organization's workspace root.",
-            ),
-        ),
-        (
-            "taskPrompt",
-            described(
-                text(0..=MAX_TASK_PROMPT),
-                "The task, for plugins that read it.",
-            ),
-        ),
-        (
-            "modifiedFiles",
-            described(
-                list(&file, 0..=MAX_MODIFIED_FILES),
-                "The files that checks of files examine; the default is all.",
-            ),
-        ),
-        (
-            "harness",
-            described(
-                schemas.of::<ProfileName>(),
-                "The profile whose levels are verified.",
-            ),
-        ),
-        (
-            "levels",
-            described(
-                list(&schemas.of::<Level>(), 0..=5),
-                "Only these levels; an empty list narrows nothing.",
-            ),
-        ),
-        (
-            "timeoutMs",
-            described(
-                default(whole(manual::TIMEOUT_MS), manual::DEFAULT_TIMEOUT_MS),
-                "The timeout of the verification, in milliseconds.",
-            ),
-        ),
-        (
-            "pluginIds",
-            described(
-                list(&schemas.of::<PluginId>(), 0..=plugins),
-                "Only these plugins; an empty list narrows nothing.",
-            ),
-        ),
-    ]);
+    let body = VerificationBody {
+        harness: |_: &str| Ok(()),
+        plugin: PluginId::parse,
+    };
+    let body = body.schema(schemas);
     Operation::of(
         &routes::RUN_VERIFICATION,
         "Verify a workspace",

@@ -1,17 +1,20 @@
 //! Operations of webhooks and their deliveries.
 
-use awo_domain::webhook::target::MAX_URL;
-use awo_domain::webhook::{DeliveryStatus, EventType, MAX_DESCRIPTION};
-use awo_http::page::DEFAULT_LIMIT;
-use awo_http::routes;
-use awo_webhooks_api::shape::{
+use awo_contract::Field;
+use awo_contract::record::Empty;
+use awo_contract::webhooks::input::{NewWebhook, WebhookUpdate};
+use awo_contract::webhooks::output::{
     DeliveryShape, NewSecretShape, NewWebhookShape, TestShape, WebhookShape,
 };
-use serde_json::{Value, json};
+use awo_domain::webhook::DeliveryStatus;
+use awo_domain::webhook::address::Reach;
+use awo_http::page::DEFAULT_LIMIT;
+use awo_http::routes;
+use serde_json::json;
 
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::{Schemas, described, flag, list, object, text};
+use awo_contract::schema::Schemas;
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let page = plain_list("webhooks", &schemas.of::<WebhookShape>());
@@ -50,7 +53,10 @@ fn create(schemas: &mut Schemas) -> Operation {
         "events": ["run.completed", "run.failed"],
         "description": "Notifies the team's channel",
     });
-    let body = object(content(schemas, ["url!", "events!"]));
+    let body = NewWebhook {
+        reach: Reach::Public,
+    }
+    .schema(schemas);
     Operation::of(
         &routes::CREATE_WEBHOOK,
         "Create a webhook",
@@ -63,14 +69,16 @@ fn create(schemas: &mut Schemas) -> Operation {
 }
 
 fn update(schemas: &mut Schemas) -> Operation {
-    let mut body = content(schemas, ["url", "events"]);
-    body.push(("enabled", described(flag(), "False: it gets no events.")));
+    let body = WebhookUpdate {
+        reach: Reach::Public,
+    }
+    .schema(schemas);
     Operation::of(
         &routes::UPDATE_WEBHOOK,
         "Update a webhook",
         "Given fields replace the present ones; an empty description removes the description. A disabled webhook gets no events. 409 means that concurrent requests changed it.",
     )
-    .body(object(body), json!({ "events": ["run.failed"], "enabled": true }))
+    .body(body, json!({ "events": ["run.failed"], "enabled": true }))
     .fails(&[Failure::Conflict])
     .answers(Success::of::<WebhookShape>(schemas, 200, "The webhook."))
 }
@@ -81,7 +89,7 @@ fn rotate(schemas: &mut Schemas) -> Operation {
         "Rotate the secret of a webhook",
         "Only this response has the new secret. For 24 hours the previous one also signs. Another rotation within that time ends the older one at once. 409 means that concurrent requests changed the webhook.",
     )
-    .optional_body(object([]), json!({}))
+    .optional_body(Empty.schema(schemas), json!({}))
     .idempotent()
     .fails(&[Failure::Conflict])
     .answers(Success::of::<NewSecretShape>(schemas, 200, "The new secret."))
@@ -93,7 +101,7 @@ fn test(schemas: &mut Schemas) -> Operation {
         "Test a webhook",
         "Makes one immediate attempt with an event of the type `webhook.test` whose data is `{webhookId}`, even to a disabled webhook. It is not a delivery: it is neither retried nor listed, and changes nothing. 429 if four deliveries to the webhook are under way.",
     )
-    .optional_body(object([]), json!({}))
+    .optional_body(Empty.schema(schemas), json!({}))
     .late()
     .answers(Success::of::<TestShape>(schemas, 200, "The outcome."))
 }
@@ -117,26 +125,8 @@ fn redeliver(schemas: &mut Schemas) -> Operation {
         "Deliver once more",
         "Creates a new delivery of the same event and body, due at once, with its own attempts. 409 if the delivery is still pending or the webhook is disabled.",
     )
-    .optional_body(object([]), json!({}))
+    .optional_body(Empty.schema(schemas), json!({}))
     .idempotent()
     .fails(&[Failure::Conflict])
     .answers(Success::of::<DeliveryShape>(schemas, 200, "The new delivery."))
-}
-
-/// The members of a webhook's body; the given names may be required.
-fn content(schemas: &mut Schemas, [url, events]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
-    // Each once; but generators make a set of what is unique, which is awkward to write.
-    let types = list(&schemas.of::<EventType>(), 1..=EventType::ALL.len());
-    let place = "A public `https` URL: no user name, no fragment, no address or name of a special or local range.";
-    vec![
-        (url, described(text(1..=MAX_URL), place)),
-        (
-            events,
-            described(types, "The types of its events, each once."),
-        ),
-        (
-            "description",
-            described(text(0..=MAX_DESCRIPTION), "For people."),
-        ),
-    ]
 }

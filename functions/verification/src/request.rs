@@ -1,19 +1,15 @@
 //! A client's request for a verification, read and checked. Names are resolved before the body is
 //! read as a whole, so an unknown one is reported with the other faults.
 
-use awo_domain::manual::{
-    DEFAULT_TIMEOUT_MS, MAX_MODIFIED_FILES, Request, TIMEOUT_MS, check_modified_file,
-    check_work_dir,
-};
-use awo_domain::plugin::{BuiltIn, MAX_PLUGINS, Plugin, PluginId};
+use awo_contract::body::Object;
+use awo_contract::verification::input::{VerificationBody, most_plugins};
+use awo_domain::manual::Request;
+use awo_domain::plugin::{Plugin, PluginId};
 use awo_domain::profile::Profile;
 use awo_domain::verification::Level;
-use awo_domain::work_order::MAX_TASK_PROMPT;
 use awo_domain::{Error, OrgId};
-use awo_http::body::{Object, Value};
 use awo_store::Store;
 
-use crate::content::level;
 use crate::harness;
 
 /// Every level, in order.
@@ -69,33 +65,16 @@ pub async fn read_named(
 }
 
 /// Reads the body.
-pub fn read_request(mut body: Object, known: &NamedResources) -> Result<Request, Error> {
-    let work_dir = body.required("workDir", |v| v.parsed(check_work_dir));
-    let task_prompt = body.optional("taskPrompt", |v| v.text(0..=MAX_TASK_PROMPT));
-    let modified_files = body.optional("modifiedFiles", |v| {
-        v.list(0..=MAX_MODIFIED_FILES, |v| v.parsed(check_modified_file))
-    });
-    body.optional("harness", |v| v.parsed(|name| known.has_profile(name)));
-    let levels = body.optional("levels", |v| v.list(0..=LEVELS.len(), level));
-    let timeout_ms = body.optional("timeoutMs", |v| v.whole(TIMEOUT_MS));
-    let plugin_ids = body.optional("pluginIds", |v| {
-        v.list(0..=most_plugins(), |v: Value| {
-            v.parsed(|id| known.plugin(id))
-        })
-    });
-    let request = work_dir.map(|work_dir| Request {
-        work_dir,
-        task_prompt,
-        modified_files: modified_files.filter(|files| !files.is_empty()),
-        levels: known.levels(levels.unwrap_or_default()),
-        plugin_ids: known.chosen(plugin_ids.unwrap_or_default()),
-        timeout_ms: timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS),
-    });
-    body.finish(request)
-}
-
-fn most_plugins() -> usize {
-    MAX_PLUGINS as usize + BuiltIn::ALL.len()
+pub fn read_request(body: Object, resources: &NamedResources) -> Result<Request, Error> {
+    let request = body.read(&VerificationBody {
+        harness: |name: &str| resources.has_profile(name),
+        plugin: |id: &str| resources.plugin(id),
+    })?;
+    Ok(Request {
+        levels: resources.levels(&request.levels),
+        plugin_ids: resources.chosen(request.plugin_ids),
+        ..request
+    })
 }
 
 impl NamedResources {
@@ -125,7 +104,7 @@ impl NamedResources {
     }
 
     /// The levels of the profile, or all; of these the ones that are asked for, if any are.
-    fn levels(&self, asked: Vec<Level>) -> Vec<Level> {
+    fn levels(&self, asked: &[Level]) -> Vec<Level> {
         let mut levels = match &self.profile {
             Some(profile) => profile.levels(),
             None => LEVELS.to_vec(),

@@ -1,5 +1,5 @@
-//! Short constructors of schemas. Schemas of responses come from their types; those of bodies and
-//! parameters are composed here from the limits of their readers.
+//! The named schemas of the document, and short constructors of schemas. Those of responses come from
+//! their types, those of bodies from their fields.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

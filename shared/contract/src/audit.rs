@@ -1,0 +1,3 @@
+//! Audits of runs.
+
+pub mod output;

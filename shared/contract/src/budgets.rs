@@ -1,0 +1,4 @@
+//! Budgets.
+
+pub mod input;
+pub mod output;

@@ -1,0 +1,4 @@
+//! Credits and prices.
+
+pub mod output;
+pub mod prices;

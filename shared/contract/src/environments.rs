@@ -1,0 +1,4 @@
+//! Environments.
+
+pub mod input;
+pub mod output;

@@ -1,0 +1,4 @@
+//! Harness profiles.
+
+pub mod input;
+pub mod output;

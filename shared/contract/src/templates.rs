@@ -1,0 +1,4 @@
+//! Templates.
+
+pub mod input;
+pub mod output;

@@ -1,0 +1,4 @@
+//! Usage and its costs.
+
+pub mod report;
+pub mod summary;

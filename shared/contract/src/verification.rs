@@ -1,0 +1,4 @@
+//! Verification plugins and manual verifications.
+
+pub mod input;
+pub mod output;

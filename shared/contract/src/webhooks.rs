@@ -1,0 +1,4 @@
+//! Webhooks and their deliveries.
+
+pub mod input;
+pub mod output;

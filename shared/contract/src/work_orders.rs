@@ -1,0 +1,5 @@
+//! Work orders.
+
+pub mod input;
+pub mod output;
+pub mod stops;
