@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::services::{FIRST_PATIENCE, LATER_PATIENCE};
 use super::{Abort, Work, fail, millis};
 use crate::environment::{
-    CacheKey, NotSearched, NotSetUp, Places, Setup, lock_files, scrub_in_background,
+    CacheKey, CachedCode, NotSearched, NotSetUp, Places, Setup, lock_files, scrub_in_background,
 };
 use crate::git::GitError;
 use crate::limits::limits;

@@ -203,7 +203,7 @@ async fn a_hostile_archive_writes_nothing_outside_of_its_folder() {
     // A member with .. in its name, and one that goes through a link that the archive brings along.
     let made = std::process::Command::new("tar")
         .args(["--create", "--absolute-names", "--file"])
-        .arg(cache.root.join(key.entry(PATHS[0])))
+        .arg(cache.root.join(entry(&key.own, PATHS[0])))
         .arg("--directory")
         .arg(evil.join("in"))
         .args([
@@ -229,7 +229,7 @@ async fn a_hostile_archive_writes_nothing_outside_of_its_folder() {
 async fn an_archive_that_does_not_read_is_no_cache() {
     let scene = Scene::new(1);
     let key = key("node", "lock");
-    let entry = scene.cache().root.join(key.entry(PATHS[0]));
+    let entry = scene.cache().root.join(entry(&key.own, PATHS[0]));
     fs::write(&entry, "this is no archive").unwrap();
     assert!(restore(&scene, &key, &scene.layouts[0]).await.is_empty());
     assert!(!scene.layouts[0].workspace().join("a/node_modules").exists());
