@@ -149,16 +149,7 @@ impl Layout {
 
     /// Gives a whole tree to the agent's user. Nothing may be changing it meanwhile.
     pub(crate) fn give_tree(&self, path: &Path) -> io::Result<()> {
-        if self.user.is_none() {
-            return Ok(());
-        }
-        self.give(path)?;
-        if fs::symlink_metadata(path)?.is_dir() {
-            for entry in fs::read_dir(path)? {
-                self.give_tree(&entry?.path())?;
-            }
-        }
-        Ok(())
+        self.user.map_or(Ok(()), |user| give_tree(path, user))
     }
 
     /// Puts the workspace among the folders that the run's end removes, and an empty one in its place.
@@ -281,6 +272,17 @@ pub(crate) fn give(path: &Path, user: Option<AgentUser>) -> io::Result<()> {
         None => Ok(()),
         Some(user) => lchown(path, Some(user.uid), Some(user.gid)),
     }
+}
+
+/// Gives a whole tree to a user. Nothing may be changing it meanwhile.
+pub(crate) fn give_tree(path: &Path, user: AgentUser) -> io::Result<()> {
+    give(path, Some(user))?;
+    if fs::symlink_metadata(path)?.is_dir() {
+        for entry in fs::read_dir(path)? {
+            give_tree(&entry?.path(), user)?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes whatever stands at `path`, without following it.

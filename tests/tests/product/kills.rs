@@ -190,12 +190,8 @@ async fn an_agent_that_heeds_nothing_is_killed_when_its_grace_is_over() {
 async fn what_a_canceled_agent_says_it_used_is_paid() {
     let scene = Scene::new("5").await;
     let usage = r#"{"usage":[{"model":"gpt-4o","inputTokens":1000000,"outputTokens":1000}]}"#;
-    std::fs::write(scene.service.dir.path().join("usage"), usage).unwrap();
-    let source = scene.service.dir.path().join("usage");
-    let script = format!(
-        "trap 'cp {} \"$AWO_RESULT\"; exit 0' INT; {WAIT}",
-        source.display()
-    );
+    let script =
+        format!("echo '{usage}' > ~/usage; trap 'cp ~/usage \"$AWO_RESULT\"; exit 0' INT; {WAIT}");
     let (order, id) = scene.working(&script).await;
     cancel(scene.client(), &order).await;
     let run = scene.run(&id).await;
