@@ -21,12 +21,13 @@ use awo_domain::verification::CombinedResult;
 use awo_supervisor::Limits;
 use tokio::time::Instant;
 
+use crate::agent_user::UserClaim;
 use crate::contained_process::ContainedProcesses;
 use crate::control_client::{CallError, NotClaimed, VerificationClient};
 use crate::environment::{Environment, NotSetUp, Setup, scrub_in_background};
 use crate::exit::{EXIT_FENCED, EXIT_TERMINATED, refuse};
 use crate::inspection::{Inspector, MEMORY_MB};
-use crate::layout::{self, Room, write_anew};
+use crate::layout::{self, Room, give_tree, write_anew};
 use crate::output::last_bytes;
 use crate::plan::{Command, FrozenPlan};
 use crate::registries::Registries;
@@ -65,14 +66,7 @@ pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode
         }
         Err(NotClaimed::Failed(why)) => return refuse(&why),
     };
-    let workspace = WorkDir::open(
-        &settings.workspace_root,
-        &spec.org_id,
-        Path::new(&spec.work_dir),
-    );
-    let workspace = workspace.ok();
-    let checkout = workspace.as_ref().map(WorkDir::checkout);
-    let (settings, _user) = match settings.with_user(checkout.as_deref()) {
+    let (settings, _user) = match with_user(settings, &spec) {
         Ok((settings, user)) => (&settings.clone(), user),
         Err(why) => return refuse(&format!("the verification has no user: {why}")),
     };
@@ -91,6 +85,23 @@ pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode
         Err(NotDone::Unheard(why)) => refuse(&why.to_string()),
         Err(NotDone::Broken(why)) => refuse(&why),
     }
+}
+
+/// The settings with the user of the workspace's run. A workspace that belongs to none, such as one of an earlier
+/// release, is given to a new one.
+fn with_user(
+    settings: &Settings,
+    spec: &VerificationSpec,
+) -> std::io::Result<(Settings, Option<UserClaim>)> {
+    let path = Path::new(&spec.work_dir);
+    let workspace = WorkDir::open(&settings.workspace_root, &spec.org_id, path).ok();
+    // The path of an open folder is a link, and leads into it with a further step.
+    let checkout = workspace.as_ref().map(|dir| dir.checkout().join("."));
+    let (settings, claim) = settings.with_user(checkout.as_deref())?;
+    if let (Some(claim), Some(checkout)) = (&claim, &checkout) {
+        give_tree(checkout, claim.user)?;
+    }
+    Ok((settings, claim))
 }
 
 /// Why there is no last report.
