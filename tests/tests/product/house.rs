@@ -17,6 +17,9 @@ pub const REST_LIMIT: Duration = Duration::from_secs(90);
 /// How long processes may outlive the service that was killed.
 const DEATH_LIMIT: Duration = Duration::from_secs(15);
 
+/// Folder of the files that agents and checks see appear.
+const SIGNALS: &str = "signals";
+
 /// What outlives the service.
 pub struct House {
     dir: tempfile::TempDir,
@@ -29,7 +32,9 @@ impl House {
     /// Its verification takes for ever, and its agents escape, as long as it is not calm.
     pub fn new(slots: &'static str) -> House {
         let dir = tempfile::tempdir().unwrap();
-        let calm = dir.path().join("calm");
+        let signals = dir.path().join(SIGNALS);
+        std::fs::create_dir(&signals).unwrap();
+        let calm = signals.join("calm");
         let makefile = format!(
             "test:\n\t@test -e {} || {{ setsid sleep 4321 & trap '' TERM; sleep 4321; }}\n",
             calm.display()
@@ -42,11 +47,16 @@ impl House {
     }
 
     pub fn start(&self) -> Local {
-        Local::start(self.dir.path(), &[("AWO_MAX_CONCURRENT", self.slots)])
+        let signals = self.dir.path().join(SIGNALS).display().to_string();
+        let settings = [
+            ("AWO_MAX_CONCURRENT", self.slots),
+            ("AWO_AGENT_PATHS", &signals),
+        ];
+        Local::start(self.dir.path(), &settings)
     }
 
     fn calm_file(&self) -> PathBuf {
-        self.dir.path().join("calm")
+        self.dir.path().join(SIGNALS).join("calm")
     }
 
     pub fn calm_down(&self) {

@@ -235,16 +235,21 @@ async fn all_started(client: &Client, count: u64) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_organizations_own_limits_take_effect_at_once_and_the_settings_are_the_defaults() {
-    let settings = [("AWO_MAX_CONCURRENT", "2"), ("AWO_MAX_QUEUE_SIZE", "3")];
+    let held = GatedScript {
+        dir: tempfile::tempdir().unwrap(),
+    };
+    let gate = held.dir.path().display().to_string();
+    let settings = [
+        ("AWO_MAX_CONCURRENT", "2"),
+        ("AWO_MAX_QUEUE_SIZE", "3"),
+        ("AWO_AGENT_PATHS", &gate),
+    ];
     let service = TestService::start(1_000_000, &settings).await;
     let (client, org, repository) = (&service.client, &service.org, repository());
     let (store, dispatcher) = (
         service.service.cloud.store().unwrap(),
         Dispatcher::new(&service.service.cloud).unwrap(),
     );
-    let held = GatedScript {
-        dir: tempfile::tempdir().unwrap(),
-    };
     let body = order(&repository, "t", &held.script());
     let limits = async |client: &Client| {
         let health = client.get(HEALTH).await.body;

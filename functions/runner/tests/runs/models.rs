@@ -101,7 +101,11 @@ fn whatever_way_a_model_is_called_the_organizations_key_goes_out_and_what_was_us
 fn what_an_agent_asked_for_counts_also_if_it_hangs_up() {
     for stream in [false, true] {
         let mut scene = Scene::new(FILES, "").once();
-        let come = scene.dir.path().join("come");
+        let signals = scene.dir.path().join("signals");
+        std::fs::create_dir(&signals).unwrap();
+        let readable = signals.display().to_string();
+        scene.env.push(("AWO_AGENT_PATHS", readable));
+        let come = signals.join("come");
         let gone = scene.run_dir().join("workspace/gone");
         let models = ModelDouble::start(Manners::Waits(come.clone(), gone));
         equip(&mut scene, &models);

@@ -38,15 +38,14 @@ fn a_report_that_nobody_answers_delays_neither_the_question_nor_the_last_report(
 #[test]
 fn the_answer_to_a_report_is_as_good_as_a_wake_up() {
     let agent = "echo y > y; [ $AWO_ITERATION = 1 ] || { echo > ready; sleep 4321; }";
-    let plan =
-        "tests: [{run: 'touch ready; while ! test -e ../../go; do sleep 0.01; done; false'}]\n";
+    let plan = "tests: [{run: 'touch ready; while ! test -e ../go; do sleep 0.01; done; false'}]\n";
     let mut scene = Scene::new(&[("verify.yaml", plan)], agent);
     scene.other_user = false;
     let running = scene.start();
     let ready = running.run_dir.join("verify/1/checkout/ready");
     until("the test runs", || ready.exists());
     running.control.seen().stop_request = Some(KILL);
-    std::fs::write(running.run_dir.join("verify/go"), "").unwrap();
+    std::fs::write(running.run_dir.join("verify/1/go"), "").unwrap();
     let ended = running.end(scene.dir.path());
     let (_, commit) = ended.stopped(&scene);
     assert!(commit.is_some());
