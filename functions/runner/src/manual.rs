@@ -380,6 +380,7 @@ fn subject(spec: &VerificationSpec, dir: PathBuf, room: &Room) -> std::io::Resul
         changed,
         gone_test_files: Vec::new(),
         tests_changed: Vec::new(),
+        gate_changed: Vec::new(),
         only,
         prompt: prompt.transpose()?,
         dir,

@@ -256,6 +256,7 @@ impl Scratch {
             changed: None,
             gone_test_files: Vec::new(),
             tests_changed: Vec::new(),
+            gate_changed: Vec::new(),
             only: None,
             prompt: None,
         }

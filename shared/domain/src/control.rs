@@ -330,7 +330,7 @@ pub enum RunnerEvent {
         summary: String,
         /// By plugin.
         results: Vec<PluginResult>,
-        /// Comparison of a `verify` order's commit with the base of its gate.
+        /// Comparison with the base of its gate: of a `verify` order, or where files of the gate changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gate: Option<GateComparison>,
         /// Comparison of the failures with those of the base.

@@ -102,7 +102,7 @@ pub struct Run {
     /// Test files of its base that it changed or removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests_changed: Vec<String>,
-    /// Comparison of a `verify` order's commit with the base of its gate.
+    /// Comparison of the verified commit with the base of its gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateComparison>,
     /// Comparison of the last verification with the base.

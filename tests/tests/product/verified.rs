@@ -49,6 +49,32 @@ async fn run_work_order_event_and_lists_say_whether_a_result_is_verified() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_names_files_of_the_gate_that_its_agent_changed() {
+    let service = TestService::start(1_000_000, &[]).await;
+    let client = &service.client;
+    for (more, changed) in [
+        (
+            "printf '\\nother:\\n\\ttrue\\n' >> Makefile",
+            json!(["Makefile"]),
+        ),
+        ("echo script-shell=/bin/true > .npmrc", json!([".npmrc"])),
+        ("echo x > notes.txt", Value::Null),
+    ] {
+        let repository = repository(true);
+        let agent = format!("echo right > answer.txt; {more}");
+        let order = submit(client, &order(&repository.url(), &agent)).await;
+        let run = client.finished_run(&order).await;
+        assert_eq!(run["status"], "succeeded", "{run:#}");
+        assert_eq!(run["gateChanged"], changed, "{run:#}");
+        assert!(run.get("behind").is_none(), "{run:#}");
+        let run_id = run["runId"].as_str().unwrap();
+        let events = client.get(&format!("/v1/runs/{run_id}/events")).await;
+        let passed = of_type(&events.body, "verification.passed");
+        assert_eq!(passed["gate"]["gateChanged"], changed, "{passed:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_is_to_be_verified_and_is_not_fails_before_its_delivery() {
     let service = TestService::start(1_000_000, &[]).await;
     let client = &service.client;

@@ -15,6 +15,8 @@ pub(crate) struct PushedResult<'a> {
     pub(crate) verified: bool,
     /// Test files of the base that the run changed or removed.
     pub(crate) tests_changed: &'a [String],
+    /// Files that decide what commands do, and that it changed.
+    pub(crate) gate_changed: &'a [String],
 }
 
 /// A pull request that is there.

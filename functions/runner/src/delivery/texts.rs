@@ -50,6 +50,18 @@ pub(super) fn body(pushed: &PushedResult<'_>) -> String {
         text.push_str(&quoted(&pushed.tests_changed.join("\n")));
         text.push('\n');
     }
+    let more = pushed.gate_changed.iter();
+    let more: Vec<&str> = more
+        .filter(|name| !pushed.tests_changed.contains(name))
+        .map(String::as_str)
+        .collect();
+    if !more.is_empty() {
+        text.push_str(
+            "The run changed files that decide what the commands of its verification do:\n\n",
+        );
+        text.push_str(&quoted(&more.join("\n")));
+        text.push('\n');
+    }
     text.push_str("The task was:\n\n");
     text.push_str(&quoted(spec.task_prompt.as_str()));
     text

@@ -11,8 +11,9 @@ use awo_domain::verification::Check;
 use awo_supervisor::hide_memory;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use super::protocol::{Answer, Files, Request, Task};
+use super::protocol::{Answer, Bytes, Files, GatePart, Request, Task};
 use crate::plan::{FrozenPlan, matching};
+use crate::toolchains::gates;
 use crate::verify::{self, Findings};
 
 const MIB: u64 = 1 << 20;
@@ -67,6 +68,12 @@ impl Folder {
         match task {
             Task::Plan => Answer::Plan(Box::new(FrozenPlan::of(dir))),
             Task::Match { globs, paths } => Answer::Matching(matching(&globs, &paths.0)),
+            Task::Gate {
+                path,
+                before,
+                after,
+                base,
+            } => Answer::Gate(gate_part(&path.0, [before, after, base])),
             Task::Required(glob) => {
                 let name = verify::required_name(&glob);
                 self.rule(&name, |all| verify::required(&glob, all))
@@ -113,6 +120,22 @@ impl Folder {
             None => self.rule(name, check),
         }
     }
+}
+
+/// Comparison of a file by its parts; one that is not text, or of no known kind, differs as a whole.
+fn gate_part(path: &[PathBuf], contents: [Option<Bytes>; 3]) -> GatePart {
+    let parts = path.first().and_then(|path| gates::parts_of(path));
+    let texts =
+        contents.map(|bytes| String::from_utf8(bytes.map_or(Vec::new(), |bytes| bytes.0)).ok());
+    let (Some(parts), [Some(before), Some(after), Some(base)]) = (parts, texts) else {
+        return GatePart {
+            differs: true,
+            merged: None,
+        };
+    };
+    let differs = parts.differ(&before, &after);
+    let merged = differs.then(|| parts.merged(&base, &after)).flatten();
+    GatePart { differs, merged }
 }
 
 fn every_file(dir: &Path) -> Result<Vec<PathBuf>, String> {

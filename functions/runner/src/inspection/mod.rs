@@ -23,7 +23,7 @@ use crate::plan::{FrozenPlan, PLAN_FILE};
 use crate::stop::StopOutcome;
 
 pub use child::main;
-pub(crate) use protocol::{Answer, Bytes, Files, Paths, Request, Task};
+pub(crate) use protocol::{Answer, Bytes, Files, GatePart, Paths, Request, Task};
 
 /// Memory of an inspection, in MiB.
 pub(crate) const MEMORY_MB: u64 = 512;

@@ -39,6 +39,14 @@ pub(crate) enum Task {
         globs: Vec<Glob>,
         paths: Paths,
     },
+    /// A file before a change and after it; answers [`Answer::Gate`].
+    Gate {
+        path: Paths,
+        before: Option<Bytes>,
+        after: Option<Bytes>,
+        /// The content whose parts are put back.
+        base: Option<Bytes>,
+    },
     Required(Glob),
     Forbidden(Glob),
     Schema(SchemaCheck),
@@ -69,11 +77,20 @@ pub(crate) enum Answer {
     Plan(Box<Result<FrozenPlan, String>>),
     /// By their numbers.
     Matching(Vec<usize>),
+    Gate(GatePart),
     Check(Check),
     /// The report's findings, or why it cannot be relied on.
     Findings(Result<Findings, String>),
     /// What does not hold.
     Faults(Vec<String>),
+}
+
+/// Comparison of the parts of a file that decide what commands do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct GatePart {
+    pub(crate) differs: bool,
+    /// The later text with the base's parts, where that can be made.
+    pub(crate) merged: Option<String>,
 }
 
 /// Any bytes.

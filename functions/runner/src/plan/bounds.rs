@@ -48,6 +48,31 @@ pub(super) fn check_globs(plan: &Plan, text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses patterns of reports that match nothing whatever there is.
+pub(super) fn check_reports(plan: &Plan, text: &str) -> Result<(), String> {
+    let lists = [
+        ("setup", &plan.setup),
+        ("contracts.commands", &plan.contracts.commands),
+        ("tests", &plan.tests),
+    ];
+    for (list, commands) in lists {
+        for (number, command) in commands.iter().enumerate() {
+            let path = command.report.as_ref().map(|report| report.path.as_str());
+            let glob = path.and_then(Glob::of_report);
+            let Some(why) = glob.and_then(|glob| glob.fault()) else {
+                continue;
+            };
+            let shown = path.unwrap_or_default();
+            let line = text.lines().position(|line| line.contains(shown));
+            let place = line.map_or(String::new(), |line| format!(" at line {}", line + 1));
+            return Err(format!(
+                "{list}[{number}].report.path: {why}{place}: write \\[ for a literal bracket"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Checks that lists and patterns are not too many or too large.
 pub(super) fn check(plan: &Plan) -> Result<(), String> {
     let lists = lists(plan);
@@ -192,6 +217,32 @@ mod tests {
         );
         assert!(why.contains("together"), "{why}");
         let good = "blackbox: [{run: a, expect: {matches: ['^Hello, \\w+', 'x{3}']}}]\n";
+        assert!(Plan::parse(good.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn a_report_whose_pattern_can_match_nothing_is_refused_with_its_field() {
+        for (text, field, line) in [
+            (
+                "version: 1\ntests: [{run: a}, {run: b, report: {format: junit, path: 'out/[a.xml'}}]\n",
+                "tests[1].report.path",
+                "line 2",
+            ),
+            (
+                "setup:\n  - {run: a, report: {path: 'x{a,b.tap'}}\n",
+                "setup[0].report.path",
+                "line 2",
+            ),
+            (
+                "contracts: {commands: [{run: a, report: {format: sarif, path: '**a[z-a].json'}}]}\n",
+                "contracts.commands[0].report.path",
+                "line 1",
+            ),
+        ] {
+            let why = fault(text);
+            assert!(why.starts_with(field) && why.contains(line), "{why}");
+        }
+        let good = "tests: [{run: a, report: {path: 'out/[ab]/{x,y}*.xml'}}, {run: b, report: {path: 'a.xml'}}]\n";
         assert!(Plan::parse(good.as_bytes()).is_ok());
     }
 

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::types::{Command, Plan};
+use super::types::{Command, Plan, TestReportFormat};
+use super::values::Glob;
 use super::{FrozenPlan, Installation};
 use crate::toolchains::{self, Derivation, PlacedUnit, Program, Step};
 
@@ -31,13 +32,19 @@ pub(super) fn detect(dir: &Path) -> FrozenPlan {
         install: Vec::new(),
         programs: Vec::new(),
         manifests: Vec::new(),
+        units: vec![String::new()],
+        scripts: Vec::new(),
         unmatched: Vec::new(),
         keeps_test_files: true,
         reasons: Some(reasons(&derivation)),
     };
     for placed in derivation.units {
+        if !frozen.units.contains(&placed.folder) {
+            frozen.units.push(placed.folder.clone());
+        }
         add(&mut frozen, placed);
     }
+    frozen.scripts = super::executed::scripts(dir, &frozen.plan, &frozen.units);
     frozen
 }
 
@@ -68,7 +75,17 @@ fn add(frozen: &mut FrozenPlan, placed: PlacedUnit) {
         plan.contracts.commands.push(command(step, &needs));
         needs.push(in_unit(&folder, &step.name));
     }
-    let tests = unit.test.iter().map(|step| command(step, &needs));
+    let test = |step: &Step| {
+        let tests = command(step, &needs);
+        match unit.report {
+            None => tests,
+            Some(pattern) => {
+                let pattern = toolchains::in_folder(&Glob::escaped(&folder), pattern);
+                tests.reporting(TestReportFormat::Junit, &pattern)
+            }
+        }
+    };
+    let tests = unit.test.iter().map(test);
     plan.tests.extend(tests);
     let programs = unit.programs.into_iter();
     frozen.programs.extend(programs.map(|program| Program {

@@ -6,6 +6,7 @@
 
 mod bounds;
 mod detected;
+mod executed;
 mod needs;
 mod types;
 mod values;
@@ -18,7 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::repository::{Change, ChangeKind};
 use crate::safe_files::{self, Unreadable};
-use crate::toolchains::{Manifest, Program, can_switch_off, is_test_file};
+use crate::toolchains::gates::{self, Class};
+use crate::toolchains::{Manifest, Program, is_test_file};
 use crate::verify::every_file;
 
 pub(crate) use detected::Reasons;
@@ -54,6 +56,10 @@ pub(crate) struct FrozenPlan {
     pub(crate) programs: Vec<Program>,
     /// Manifests whose commands are put back; only in a detected plan.
     pub(crate) manifests: Vec<Manifest>,
+    /// Folders of its units; only the top where it was not detected.
+    pub(crate) units: Vec<String>,
+    /// Scripts of the base that its commands run, one by the other.
+    pub(crate) scripts: Vec<String>,
     /// Protected patterns that no file of the base matches.
     pub(crate) unmatched: Vec<String>,
     /// True if a test file of the base must not be gone; only in a detected plan.
@@ -72,8 +78,11 @@ impl FrozenPlan {
             Ok(bytes) => {
                 let files = || every_file(dir).unwrap_or_default();
                 let plan = Plan::parse_for(&bytes, files).map_err(fault)?;
+                let units = vec![String::new()];
                 Ok(FrozenPlan {
                     unmatched: unmatched(&plan, files),
+                    scripts: executed::scripts(dir, &plan, &units),
+                    units,
                     plan,
                     install: Vec::new(),
                     programs: Vec::new(),
@@ -110,13 +119,21 @@ impl FrozenPlan {
         self.reasons.as_ref()?.advice.as_deref()
     }
 
-    /// True for a change of what decides how the run's work is tested: of a test file of the base,
-    /// and, where the plan was detected, of what can switch tests off, also if it is new.
-    pub(crate) fn is_test_change(&self, change: &Change) -> bool {
+    /// Classifies a change by what it means to the plan's commands.
+    pub(crate) fn gate_class(&self, change: &Change) -> Class {
+        let path = change.path.as_path();
+        let is_script = || self.scripts.iter().any(|script| path == Path::new(script));
+        if path == Path::new(PLAN_FILE) || is_script() {
+            return Class::Decisive;
+        }
         let is_new = change.kind == ChangeKind::Added;
-        let is_test = !is_new && is_test_file(&change.path);
-        is_test || (self.keeps_test_files && can_switch_off(&change.path))
+        gates::class(gates::Change { path, is_new }, &self.units)
     }
+}
+
+/// True for a change of a test file of the base.
+pub(crate) fn is_test_change(change: &Change) -> bool {
+    change.kind != ChangeKind::Added && is_test_file(&change.path)
 }
 
 /// Protected patterns without a file.

@@ -54,7 +54,9 @@ pub(crate) struct Command {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct TestReport {
-    pub(crate) format: TestReportFormat,
+    /// Absent: by its content.
+    #[serde(default)]
+    pub(crate) format: Option<TestReportFormat>,
     pub(crate) path: RelativePath,
 }
 
@@ -63,6 +65,7 @@ pub(crate) struct TestReport {
 pub(crate) enum TestReportFormat {
     Junit,
     Tap,
+    Json,
     Sarif,
 }
 
@@ -81,6 +84,16 @@ impl Command {
     pub(crate) fn needing(self, names: &[String]) -> Command {
         let needs = names.iter().map(|name| Text::new(name)).collect();
         Command { needs, ..self }
+    }
+
+    /// The same command with a report of this pattern.
+    pub(crate) fn reporting(self, format: TestReportFormat, pattern: &str) -> Command {
+        let path = RelativePath::try_from(pattern.to_owned()).ok();
+        let report = path.map(|path| TestReport {
+            format: Some(format),
+            path,
+        });
+        Command { report, ..self }
     }
 
     /// Names of the commands without which it is not run.
@@ -202,6 +215,7 @@ impl Plan {
             plan.settle_brackets(&files());
         }
         bounds::check_globs(&plan, text)?;
+        bounds::check_reports(&plan, text)?;
         bounds::check(&plan)?;
         needs::check(&plan)?;
         Ok(plan)

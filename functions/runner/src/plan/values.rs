@@ -97,6 +97,24 @@ impl Glob {
         }
     }
 
+    /// The pattern of a report's path, if it is one.
+    pub(super) fn of_report(path: &str) -> Option<Glob> {
+        let is_pattern = path.contains(['*', '?', '[', '{']);
+        is_pattern.then(|| Glob(path.trim_start_matches("./").to_owned()))
+    }
+
+    /// The text as a pattern that matches it alone.
+    pub(crate) fn escaped(text: &str) -> String {
+        let mut pattern = String::with_capacity(text.len());
+        for character in text.chars() {
+            if "*?[]{}\\".contains(character) {
+                pattern.push('\\');
+            }
+            pattern.push(character);
+        }
+        pattern
+    }
+
     /// Reason for which it cannot be compiled.
     pub(super) fn fault(&self) -> Option<String> {
         let why = self.compile().err()?;

@@ -32,9 +32,15 @@ fn list(text: &mut String, indent: &str, key: &str, commands: &[Command]) {
         } else {
             format!(", needs: [{}]", needs.join(", "))
         };
+        let report = command.report.as_ref().map_or(String::new(), |report| {
+            format!(
+                ", report: {{format: junit, path: {}}}",
+                yaml(report.path.as_str())
+            )
+        });
         let _ = writeln!(
             text,
-            "{indent}  - {{name: {}, run: {}{needs}}}",
+            "{indent}  - {{name: {}, run: {}{needs}{report}}}",
             yaml(name),
             yaml(run)
         );

@@ -2,6 +2,7 @@
 //! is read from the workspace.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::{Change, ChangeKind, Commit, Repository};
@@ -11,15 +12,16 @@ use crate::git::{Call, GitError};
 const INDEX: &str = "restoring.index";
 
 impl Repository {
-    /// Replaces the newest commit by one in which these files are what they are in `base`; nothing
-    /// if it then holds what its only parent holds, which is the newest commit then.
+    /// Replaces the newest commit by one in which these files are what they are in `base`, and others have
+    /// these texts; nothing if it then holds what its only parent holds, which is the newest commit then.
     pub(crate) async fn restore(
         &self,
         base: &str,
         commit: &str,
         files: &[&Change],
+        rewritten: &[(&Path, &str)],
     ) -> Result<Option<Commit>, GitError> {
-        let tree = self.restored_tree(base, commit, files).await?;
+        let tree = self.restored_tree(base, commit, files, rewritten).await?;
         let parents = self.parents(commit).await?;
         if let [parent] = parents.as_slice()
             && self
@@ -77,6 +79,7 @@ impl Repository {
         base: &str,
         commit: &str,
         files: &[&Change],
+        rewritten: &[(&Path, &str)],
     ) -> Result<String, GitError> {
         let index = self.dir.join(INDEX);
         let mut read = self.here(Call::new(["read-tree", commit]));
@@ -95,6 +98,11 @@ impl Repository {
                 push(&mut input, entry, &file.path);
             }
         }
+        for (path, text) in rewritten {
+            let mode = entries.get(*path).map_or("100644", |entry| mode_of(entry));
+            let entry = format!("{mode} {}\t", self.store(text).await?);
+            push(&mut input, entry.as_bytes(), path);
+        }
         let update = ["update-index", "--replace", "-z", "--index-info"];
         let mut update = self.here(Call::new(update));
         update.index = Some(&index);
@@ -104,6 +112,31 @@ impl Repository {
         write.index = Some(&index);
         let tree = self.git.call(write).await?;
         Ok(String::from_utf8_lossy(&tree).trim().to_owned())
+    }
+
+    /// Stores a text as a blob; its hash.
+    async fn store(&self, text: &str) -> Result<String, GitError> {
+        let mut call = self.here(Call::new(["hash-object", "-w", "--no-filters", "--stdin"]));
+        call.input = Some(text.as_bytes().to_vec());
+        let hash = self.git.call(call).await?;
+        Ok(String::from_utf8_lossy(&hash).trim().to_owned())
+    }
+
+    /// Content of a file of a commit; `None` without the file, or where it is larger than `most`.
+    pub(crate) async fn content(
+        &self,
+        commit: &str,
+        path: &Path,
+        most: u64,
+    ) -> Result<Option<Vec<u8>>, GitError> {
+        let mut object = OsString::from(format!("{commit}:"));
+        object.push(path);
+        let args = ["cat-file".into(), "blob".into(), object];
+        let mut call = self.here(Call::new(args));
+        call.head = Some(most);
+        let answer = self.git.answer(call).await?;
+        let is_whole = answer.success && answer.written <= most;
+        Ok(is_whole.then_some(answer.stdout))
     }
 
     /// Mode and hash of every file of a commit, as `update-index` takes them.
@@ -145,6 +178,12 @@ impl Repository {
         let reported = self.git.call(self.here(call)).await?;
         Ok(String::from_utf8_lossy(&reported).trim().to_owned())
     }
+}
+
+fn mode_of(entry: &[u8]) -> &str {
+    let mode = entry.split(|byte| *byte == b' ').next();
+    mode.and_then(|mode| std::str::from_utf8(mode).ok())
+        .unwrap_or("100644")
 }
 
 /// `<mode> <type> <hash> TAB <path>`.

@@ -78,7 +78,7 @@ impl Work<'_> {
         };
         let number = BASE_NUMBERS + tally.iterations;
         match self.judge_at((commit, base), number, plugins).await {
-            Ok((judgement, _)) => Ok(judgement.result.results),
+            Ok(judged) => Ok(judged.judgement.result.results),
             Err(Abort::Failed(why)) => {
                 tracing::warn!(event = "base_not_verified", why = ?why.code, "the base could not be verified");
                 Ok(Vec::new())
@@ -118,7 +118,7 @@ impl Work<'_> {
         let commit = tally.commit.as_ref().unwrap_or(&self.base.commit);
         let number = 2 * BASE_NUMBERS + tally.iterations;
         let judged = self.judge_at((commit.as_str(), self.reference()), number, &closed);
-        let (more, _) = judged.await?;
+        let more = judged.await?.judgement;
         let results = &mut judgement.result.results;
         results.retain(|result| !result.is_not_run());
         results.extend(more.result.results);

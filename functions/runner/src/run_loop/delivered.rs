@@ -55,6 +55,10 @@ impl Work<'_> {
             iterations: tally.iterations,
             verified: tally.verified,
             tests_changed: &tally.tests_changed,
+            gate_changed: tally
+                .gate
+                .as_ref()
+                .map_or(&[], |gate| gate.gate_changed.as_slice()),
         };
         let opening = forges::open(self.hosts, &pushed);
         let opened = self.repository.unless_stopped(opening).await;

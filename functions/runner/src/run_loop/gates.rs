@@ -1,22 +1,15 @@
 //! Runs of `verify` orders: one verification of a commit, by the plan of the base branch. There is no
 //! agent, no commit and no delivery.
 
-use std::path::Path;
-
-use awo_domain::control::{GateComparison, Outcome};
+use awo_domain::control::{GateComparison, MAX_NAMED_FILES, Outcome};
 use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::verification::{BaselineComparison, Check, Status};
 
-use super::protection::names;
 use super::services::FIRST_PATIENCE;
-use super::{Abort, Tally, Verdict, Work, fail};
-use crate::git::GitError;
-use crate::plan::PLAN_FILE;
-use crate::repository::{Change, Head};
-use crate::stop::StopOutcome;
-use crate::toolchains::Manifest;
+use super::{Abort, Tally, Verdict, Work};
+use crate::repository::Head;
+use crate::verify;
 use crate::verify::subject::Reference;
-use crate::verify::{self, NotPrepared};
 
 /// The warning about files of the gate that the commit changed.
 const GATE_CHANGED: &str = "gate changed";
@@ -46,8 +39,8 @@ impl Work<'_> {
         tally.gate = Some(GateComparison {
             base_commit: self.base.commit.clone(),
             commit: head.commit.clone(),
-            behind: head.behind,
-            gate_changed: self.gate_changed(head).await?,
+            behind: Some(head.behind),
+            gate_changed: Vec::new(),
         });
         match self.verify(tally).await? {
             Verdict::Passed => self.check_required(tally)?,
@@ -111,57 +104,68 @@ impl Work<'_> {
         RunError::new(code, &message)
     }
 
-    /// Names of files that decide how the commit is judged, and that it changed.
-    async fn gate_changed(&self, head: &Head) -> Result<Vec<String>, Abort> {
-        let changes = self.repository.changes(&head.merge_base, &head.commit);
-        let changes = changes.await.map_err(not_compared)?;
-        let guard = self.guard(self.verification_limit());
-        let protected = match guard.protected(&changes).await {
-            Ok(protected) => protected,
-            Err(NotPrepared::Git(why)) => return Err(not_compared(why)),
-            // The verification reports it, and does not pass.
-            Err(NotPrepared::Check(_)) => Vec::new(),
-        };
-        let manifests: Vec<&str> = self.frozen.manifests.iter().map(Manifest::path).collect();
-        let is_gate = |change: &&Change| {
-            let is_named = |name: &str| change.path == Path::new(name);
-            let is_protected = protected.iter().any(|one| std::ptr::eq(*one, *change));
-            is_protected || is_named(PLAN_FILE) || manifests.iter().any(|name| is_named(name))
-        };
-        Ok(names(changes.iter().filter(is_gate)))
+    /// Notes files that decide what commands do, and that the verified commit changed, or that were put
+    /// back in it.
+    pub(super) fn note_gate(&self, tally: &mut Tally, changed: Vec<String>) {
+        if let Some(gate) = tally.gate.as_mut().filter(|_| self.base.head.is_some()) {
+            gate.gate_changed = changed;
+            return;
+        }
+        let mut all = changed;
+        for name in &tally.gate_restored {
+            if !all.contains(name) && all.len() < MAX_NAMED_FILES {
+                all.push(name.clone());
+            }
+        }
+        tally.gate = (!all.is_empty()).then(|| GateComparison {
+            base_commit: self.base.commit.clone(),
+            commit: tally
+                .commit
+                .clone()
+                .unwrap_or_else(|| self.base.commit.clone()),
+            behind: None,
+            gate_changed: all,
+        });
+    }
+
+    /// True if files that decide what commands do are put back to the base's content.
+    pub(super) fn protects_gate(&self) -> bool {
+        match self.base.head {
+            None => self.spec.profile.verification.protect_tests,
+            Some(_) => self.protects(),
+        }
     }
 }
 
 /// Warnings about a commit that changed its own gate, or that is behind the base.
-pub(super) fn remarks(gate: Option<&GateComparison>) -> Vec<Check> {
+pub(super) fn remarks(gate: Option<&GateComparison>, restored: &[String]) -> Vec<Check> {
     let Some(gate) = gate else {
         return Vec::new();
     };
     let mut warnings = Vec::new();
     if !gate.gate_changed.is_empty() {
-        let message = format!(
-            "the commit changed files that decide how it is judged; have a person read these changes: {}",
+        let subject = if gate.behind.is_some() {
+            "the commit"
+        } else {
+            "the run"
+        };
+        let mut message = format!(
+            "{subject} changed files that decide what the commands do; have a person read these changes: {}",
             gate.gate_changed.join(", ")
         );
+        if !restored.is_empty() {
+            message.push_str("; the base's content was put back: ");
+            message.push_str(&restored.join(", "));
+        }
         warnings.push(verify::check(GATE_CHANGED, Status::Warning, &message));
     }
-    if gate.behind > 0 {
+    let behind = gate.behind.filter(|behind| *behind > 0);
+    if let Some(behind) = behind {
         let message = format!(
-            "the commit lacks {} commits of the base, whose plan counted: merge the base to verify both \
-             together",
-            gate.behind
+            "the commit lacks {behind} commits of the base, whose plan counted: merge the base to verify both \
+             together"
         );
         warnings.push(verify::check(BEHIND, Status::Warning, &message));
     }
     warnings
-}
-
-fn not_compared(why: GitError) -> Abort {
-    match why {
-        GitError::Stopped => Abort::Stopped(StopOutcome::default()),
-        why => {
-            let message = format!("the commit could not be compared with its base: {why}");
-            fail(RunErrorCode::WorkspaceFailed, &message)
-        }
-    }
 }

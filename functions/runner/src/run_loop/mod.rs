@@ -209,12 +209,14 @@ struct Tally {
     verified: bool,
     evidence: Evidence,
     tests_changed: Vec<String>,
-    /// Comparison of a `verify` order's commit with the base of its gate.
+    /// Comparison of the newest commit with the gate that judges it.
     gate: Option<GateComparison>,
     /// The base's own results, of the plugins that ran there.
     base: Vec<PluginResult>,
     /// Protected files that were put back in the present iteration.
     restored: Vec<String>,
+    /// Files that decide what commands do and were put back in the present iteration.
+    gate_restored: Vec<String>,
     /// True for a run that has waited for its children.
     resumes: bool,
     /// Files that the agent made in the present iteration and no commit takes.

@@ -1,7 +1,7 @@
 //! Restores protected files in the agent's commit, so that the delivered commit is the verified
 //! one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use awo_domain::agent::Feedback;
@@ -23,9 +23,11 @@ impl Work<'_> {
     pub(super) fn guard(&self, limit: Duration) -> Guard<'_> {
         Guard {
             frozen: self.frozen,
+            repository: self.repository,
             processes: self.processes,
             layout: self.layout,
             protect_tests: self.spec.profile.verification.protect_tests,
+            protect_gate: self.protects_gate(),
             limit,
         }
     }
@@ -40,16 +42,22 @@ impl Work<'_> {
         let changes = self.repository.changes(base, &commit.hash).await;
         let changes = changes.map_err(not_restored)?;
         let guard = self.guard(self.verification_limit());
-        let protected = match guard.protected(&changes).await {
-            Ok(protected) => protected,
+        let held = match guard.hold(&changes, self.reference(), &commit.hash).await {
+            Ok(held) => held,
             Err(NotPrepared::Git(why)) => return Err(not_restored(why)),
             // Its verification reports it, and does not pass.
             Err(NotPrepared::Check(_)) => return Ok(Some(commit)),
         };
-        if protected.is_empty() {
+        if held.leaves_all() {
             return Ok(Some(commit));
         }
-        let restored = self.repository.restore(base, &commit.hash, &protected);
+        let back = held.put_back();
+        let merged: Vec<(&Path, &str)> = held
+            .merged
+            .iter()
+            .map(|file| (file.path.as_path(), file.text.as_str()))
+            .collect();
+        let restored = self.repository.restore(base, &commit.hash, &back, &merged);
         let restored = restored.await.map_err(not_restored)?;
         let newest = match &restored {
             Some(commit) => &commit.hash,
@@ -57,7 +65,11 @@ impl Work<'_> {
         };
         let filled = self.repository.fill_workspace(newest).await;
         self.give_workspace(filled).await?;
-        tally.restored = names(protected.into_iter());
+        if guard.protect_gate {
+            tally.gate_restored = names(held.gate.iter().copied());
+        }
+        let merged = held.merged.iter().map(|file| &file.path);
+        tally.restored = path_names(back.iter().map(|change| &change.path).chain(merged));
         let event = RunnerEvent::ProtectedRestored {
             iteration: tally.iterations,
             files: tally.restored.clone(),

@@ -176,6 +176,7 @@ impl Work<'_> {
     pub(super) async fn commit(&self, tally: &mut Tally) -> Result<Result<(), String>, Abort> {
         let prefix = &self.spec.profile.git_ops.commit_message_prefix;
         let message = prompt::commit_message(prefix, &self.spec.task_prompt, tally.iterations);
+        tally.gate_restored.clear();
         match self.repository.commit(&message).await {
             Ok(outcome) => {
                 tally.left_out = outcome.left_out;

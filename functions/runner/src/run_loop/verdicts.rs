@@ -22,6 +22,23 @@ use crate::stop::StopOutcome;
 use crate::verify::subject::{self, Candidate, Reference};
 use crate::verify::{self, Judgement, NotPrepared, Tree, Verification};
 
+/// A judgement, and names of files that the commit changed of what it is judged by.
+pub(super) struct JudgedCommit {
+    pub(super) judgement: Judgement,
+    tests_changed: Vec<String>,
+    gate_changed: Vec<String>,
+}
+
+impl From<Judgement> for JudgedCommit {
+    fn from(judgement: Judgement) -> JudgedCommit {
+        JudgedCommit {
+            judgement,
+            tests_changed: Vec::new(),
+            gate_changed: Vec::new(),
+        }
+    }
+}
+
 impl Work<'_> {
     pub(super) async fn verify(&self, tally: &mut Tally) -> Result<Verdict, Abort> {
         let iteration = tally.iterations;
@@ -33,12 +50,20 @@ impl Work<'_> {
             levels: levels.clone(),
         };
         self.reporter.event(started).await;
-        let (mut judgement, tests_changed) = self.judge(tally, &plugins).await?;
+        let JudgedCommit {
+            mut judgement,
+            tests_changed,
+            gate_changed,
+        } = self.judge(tally, &plugins).await?;
+        self.note_gate(tally, gate_changed);
         let baseline = self.compared(tally, &judgement, &plugins).await?;
         if baseline.is_some() {
             self.forgiven(tally, &mut judgement, &plugins).await?;
         }
-        verify::remark(&mut judgement, remarks(tally.gate.as_ref()));
+        verify::remark(
+            &mut judgement,
+            remarks(tally.gate.as_ref(), &tally.gate_restored),
+        );
         let outcome = judgement.outcome();
         let verified = outcome.is_verified();
         let Judgement {
@@ -92,7 +117,7 @@ impl Work<'_> {
             return Ok(());
         }
         self.write_prompt()?;
-        let (judgement, _) = self.judge(tally, &self.plugins()).await?;
+        let judgement = self.judge(tally, &self.plugins()).await?.judgement;
         let result = judgement.result;
         tally.base.clone_from(&result.results);
         tally.feedback = verify::feedback(&result);
@@ -130,15 +155,11 @@ impl Work<'_> {
         applicable(self.spec.plugins.clone(), &profile.levels(), chosen)
     }
 
-    /// What is to be thought of the newest commit, and the tests that it changed.
-    async fn judge(
-        &self,
-        tally: &Tally,
-        plugins: &[Plugin],
-    ) -> Result<(Judgement, Vec<String>), Abort> {
+    /// Judgement of the newest commit, with its changes of tests and gate.
+    async fn judge(&self, tally: &Tally, plugins: &[Plugin]) -> Result<JudgedCommit, Abort> {
         if let Some(check) = unpublished_check(&tally.unpublished) {
             let result = verify::not_judged(plugins, check);
-            return Ok((result.into(), Vec::new()));
+            return Ok(JudgedCommit::from(Judgement::from(result)));
         }
         let commit = tally.commit.as_ref().unwrap_or(&self.base.commit);
         let reference = self.reference();
@@ -152,7 +173,7 @@ impl Work<'_> {
         (commit, reference): (&str, Reference<'_>),
         number: u32,
         plugins: &[Plugin],
-    ) -> Result<(Judgement, Vec<String>), Abort> {
+    ) -> Result<JudgedCommit, Abort> {
         let profile = &self.spec.profile;
         let limit = self.verification_limit();
         let guard = self.guard(limit);
@@ -176,10 +197,11 @@ impl Work<'_> {
             }
             Err(NotPrepared::Check(check)) => {
                 let result = verify::not_judged(plugins, check);
-                return Ok((result.into(), Vec::new()));
+                return Ok(JudgedCommit::from(Judgement::from(result)));
             }
         };
         let tests_changed = names(subject.tests_changed.iter());
+        let gate_changed = names(subject.gate_changed.iter());
         if let Err(abort) = self.set_up_checkout(&subject).await {
             subject::remove(self.layout, number);
             return Err(abort);
@@ -203,7 +225,11 @@ impl Work<'_> {
         tokio::task::spawn_blocking(move || subject::remove(&layout, number));
         let mut judgement = result?;
         judgement.result = self.environment.masks.all_texts(judgement.result);
-        Ok((judgement, tests_changed))
+        Ok(JudgedCommit {
+            judgement,
+            tests_changed,
+            gate_changed,
+        })
     }
 
     /// Ends a run whose profile requires more evidence of tests than there is.

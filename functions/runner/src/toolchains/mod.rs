@@ -7,6 +7,7 @@ pub(crate) mod counting;
 mod deno;
 mod dotnet;
 mod elixir;
+pub(crate) mod gates;
 mod go;
 mod java;
 mod manifest;
@@ -29,7 +30,8 @@ use std::path::Path;
 use strum::VariantArray;
 
 use counting::Runner;
-use names::{is_named, is_switch};
+use gates::Gate;
+use names::is_named;
 use tree::Folder;
 
 pub(crate) use manifest::{Manifest, has_word};
@@ -86,9 +88,8 @@ pub(crate) struct Toolchain {
     pub(crate) unit: fn(&Folder<'_>) -> Option<Unit>,
     /// Names of test files.
     pub(crate) test_files: &'static [&'static str],
-    /// Files that can switch tests off, or lead their runner astray: a name, a path's end (`a/b`), or a
-    /// folder anywhere in a path (`a/`).
-    pub(crate) switches: &'static [&'static str],
+    /// Files that decide what its commands do, can switch tests off, or lead their runner astray.
+    pub(crate) gates: &'static [Gate],
     /// Programs that its commands run, each with the remedy for a machine without it.
     pub(crate) programs: &'static [(&'static str, &'static str)],
     /// Folders below a person's home in which its managers keep downloads, each with the variable that names it,
@@ -126,12 +127,6 @@ pub(crate) fn is_test_file(path: &Path) -> bool {
 fn has_test_name(name: &str) -> bool {
     let patterns = || all().flat_map(|toolchain| toolchain.test_files);
     patterns().any(|pattern| is_named(name, pattern))
-}
-
-/// True for paths that by custom decide whether and how tests run.
-pub(crate) fn can_switch_off(path: &Path) -> bool {
-    let switches = || all().flat_map(|toolchain| toolchain.switches);
-    switches().any(|switch| is_switch(path, switch))
 }
 
 /// A command that prints the registry that the installation `run` uses.

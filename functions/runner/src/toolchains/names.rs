@@ -12,19 +12,24 @@ pub(crate) fn is_named(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// True if `path` fits a switch: a name, the end of a path (`a/b`), or a folder anywhere (`a/`).
-pub(crate) fn is_switch(path: &Path, switch: &str) -> bool {
-    let parts = || {
-        path.components()
-            .filter_map(|part| part.as_os_str().to_str())
+/// True if `path` fits a pattern: a name, the end of a path (`a/b`), or a folder anywhere (`a/`, `a/b/`). Each
+/// part may have a `*`.
+pub(crate) fn is_switch(path: &Path, pattern: &str) -> bool {
+    let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
+    let Some(parts) = parts else {
+        return false;
     };
-    if let Some(part_pattern) = switch.strip_suffix('/') {
-        return parts().any(|part| is_named(part, part_pattern));
+    let fits = |parts: &[&str], pattern: &[&str]| {
+        let mut pairs = parts.iter().zip(pattern);
+        parts.len() == pattern.len() && pairs.all(|(part, one)| is_named(part, one))
+    };
+    if let Some(folder) = pattern.strip_suffix('/') {
+        let folder: Vec<&str> = folder.split('/').collect();
+        return parts
+            .windows(folder.len())
+            .any(|parts| fits(parts, &folder));
     }
-    if switch.contains('/') {
-        return path.ends_with(switch);
-    }
-    parts()
-        .next_back()
-        .is_some_and(|name| is_named(name, switch))
+    let pattern: Vec<&str> = pattern.split('/').collect();
+    let start = parts.len().checked_sub(pattern.len());
+    start.is_some_and(|start| fits(&parts[start..], &pattern))
 }

@@ -86,6 +86,8 @@ pub(crate) struct Unit {
     /// Builds without which the tests do not run.
     pub(crate) build: Vec<Step>,
     pub(crate) test: Vec<Step>,
+    /// Pattern of the JUnit reports that its tests write.
+    pub(crate) report: Option<&'static str>,
     /// True if the tests count only where nothing else in the folder has any.
     pub(crate) is_weak: bool,
     pub(crate) covers: Cover,
@@ -105,6 +107,7 @@ impl Unit {
             lint: Vec::new(),
             build: Vec::new(),
             test: Vec::new(),
+            report: None,
             is_weak: false,
             covers: Cover::Nothing,
             programs: Vec::new(),

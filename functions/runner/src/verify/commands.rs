@@ -104,19 +104,24 @@ impl Verification<'_> {
             _ => None,
         };
         let is_test = kind != Kind::Other;
+        let run = command.run.as_str();
         let counted = counter.counted();
         Ok(match findings {
             Some((report, Ok(findings))) => {
                 let path = report.path.as_str();
                 tested::by_report(own, path, findings, &finished, is_test, most)
             }
+            // The plan's author named no report: without one the closing lines count.
+            Some((_, Err(_))) if !self.has_named_tests => {
+                tested::by_output(own, counted, &finished, run, is_test, false, most)
+            }
             Some((report, Err(why))) => {
                 let own = tested::without_report(own, report.path.as_str(), &why);
-                tested::by_output(own, counted, &finished, is_test, true, most)
+                tested::by_output(own, counted, &finished, run, is_test, true, most)
             }
             None => {
                 let is_named = self.has_named_tests;
-                tested::by_output(own, counted, &finished, is_test, is_named, most)
+                tested::by_output(own, counted, &finished, run, is_test, is_named, most)
             }
         })
     }

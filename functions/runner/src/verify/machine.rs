@@ -16,7 +16,7 @@ use url::Url;
 use super::Verification;
 use crate::contained_process::{AtTimeout, ContainedProcesses, Job, Variables};
 use crate::safe_files;
-use crate::toolchains::{self, can_switch_off};
+use crate::toolchains::{self, gates};
 
 /// Less free space than this is a full disk.
 const MIN_FREE_BYTES: u64 = 1 << 20;
@@ -87,7 +87,7 @@ impl Verification<'_> {
     /// its name.
     fn names_host(&self, host: &str) -> bool {
         let changed = self.subject.changed.as_deref().unwrap_or_default();
-        changed.iter().any(|path| can_switch_off(path))
+        changed.iter().any(|path| gates::decides(path))
             || changed.iter().take(MAX_SEARCHED).any(|path| {
                 let read = safe_files::read_within(&self.subject.dir, path, MAX_SEARCHED_BYTES);
                 read.is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(host))

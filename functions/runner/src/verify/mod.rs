@@ -92,6 +92,8 @@ pub(crate) struct Subject {
     pub(crate) gone_test_files: Vec<PathBuf>,
     /// Changes of test files that are not put back.
     pub(crate) tests_changed: Vec<Change>,
+    /// Changes of files that decide what commands do.
+    pub(crate) gate_changed: Vec<Change>,
     /// The only files that are checked for forbidden files and schemas, where there is a limit.
     pub(crate) only: Option<HashSet<PathBuf>>,
     /// A file with the task, for custom plugins.

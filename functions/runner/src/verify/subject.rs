@@ -8,11 +8,11 @@ use awo_domain::source::GitSource;
 use awo_domain::verification::Check;
 
 use super::contracts::list_some;
-use super::guard::{Guard, NotPrepared};
+use super::guard::{Guard, GuardedChanges, MergedFile, NotPrepared, contains};
 use super::{Subject, failed};
 use crate::git::GitError;
 use crate::layout::{self, Layout};
-use crate::plan::FrozenPlan;
+use crate::plan::{FrozenPlan, is_test_change};
 use crate::repository::{Base, Change, ChangeKind, FreshClone, Objects, Repository};
 use crate::safe_files;
 
@@ -74,12 +74,13 @@ pub(crate) async fn prepare(
         });
     checked_out?;
     let changes = changes?;
-    let protected = guard.protected(&changes).await?;
-    let tests_changed = tests_changed(guard.frozen, &changes, &protected);
+    let held = guard.hold(&changes, base, commit).await?;
+    let tests_changed = tests_changed(guard.frozen, &changes, &held);
+    let is_of_order = candidate.base.head.is_some();
+    let gate_changed = gate_changed(&changes, &held, is_of_order);
     let mut restored: Vec<PathBuf> = Vec::new();
     if base.restores {
-        restored.extend(protected.iter().map(|file| file.path.clone()));
-        put_back_protected(repository, base.commit, protected, &dir, &index).await?;
+        restored = put_back(repository, base.commit, &held, &dir, &index).await?;
         restored.extend(put_back_commands(frozen, &changes, &dir).map_err(broken)?);
     }
     let content = repository.content_in_place_of_pointers(commit, &changes, &index);
@@ -102,13 +103,8 @@ pub(crate) async fn prepare(
             Vec::new()
         },
         tests_changed,
-        changed: Some(
-            changes
-                .into_iter()
-                .filter(|change| change.kind != ChangeKind::Deleted)
-                .map(|change| change.path)
-                .collect(),
-        ),
+        gate_changed,
+        changed: Some(paths_that_are_there(changes)),
         request: room.join(REQUEST),
         dir,
         home,
@@ -167,6 +163,27 @@ pub(crate) fn remove(layout: &Layout, number: u32) {
     }
 }
 
+fn paths_that_are_there(changes: Vec<Change>) -> Vec<PathBuf> {
+    let changes = changes.into_iter();
+    let changes = changes.filter(|change| change.kind != ChangeKind::Deleted);
+    changes.map(|change| change.path).collect()
+}
+
+/// Puts the base's content back; the paths of what was written or removed.
+async fn put_back(
+    repository: &Repository,
+    base: &str,
+    held: &GuardedChanges<'_>,
+    dir: &Path,
+    index: &Path,
+) -> Result<Vec<PathBuf>, NotPrepared> {
+    let back = held.put_back();
+    let mut restored: Vec<PathBuf> = back.iter().map(|file| file.path.clone()).collect();
+    put_back_protected(repository, base, back, dir, index).await?;
+    restored.extend(write_merged(&held.merged, dir).map_err(broken)?);
+    Ok(restored)
+}
+
 /// A protected file that the base does not have is removed: that is its base content.
 async fn put_back_protected(
     repository: &Repository,
@@ -187,6 +204,18 @@ async fn put_back_protected(
     }
     let paths: Vec<&Path> = others.iter().map(|change| change.path.as_path()).collect();
     repository.put_back(base, &paths, dir, index).await
+}
+
+/// Writes files that are put back in part; their paths.
+fn write_merged(merged: &[MergedFile], dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut written = Vec::new();
+    for MergedFile { path, text } in merged {
+        if is_in_plain_folder(dir, path) {
+            layout::write_anew(&dir.join(path), text.as_bytes())?;
+            written.push(path.clone());
+        }
+    }
+    Ok(written)
 }
 
 /// Puts the base's commands back into manifests; those that were rewritten.
@@ -226,21 +255,40 @@ fn is_in_plain_folder(dir: &Path, path: &Path) -> bool {
     safe_files::open_dir(dir).is_ok_and(|dir| safe_files::open_dir_below(&dir, folder).is_ok())
 }
 
-/// Changes of test files that stay.
-fn tests_changed(frozen: &FrozenPlan, changes: &[Change], protected: &[&Change]) -> Vec<Change> {
-    let is_protected = |change: &Change| protected.iter().any(|one| std::ptr::eq(*one, change));
+/// Changes of test files that stay, and in a detected plan of what decides how they run.
+fn tests_changed(
+    frozen: &FrozenPlan,
+    changes: &[Change],
+    held: &GuardedChanges<'_>,
+) -> Vec<Change> {
+    let back = held.put_back();
+    let is_back = |change: &Change| {
+        let mut merged = held.merged.iter();
+        contains(&back, change) || merged.any(|file| file.path == change.path)
+    };
+    let decides = |change: &Change| frozen.keeps_test_files && contains(&held.gate, change);
     changes
         .iter()
-        .filter(|change| frozen.is_test_change(change) && !is_protected(change))
+        .filter(|change| is_test_change(change) || decides(change))
+        .filter(|change| !is_back(change))
         .cloned()
         .collect()
+}
+
+/// Changes of files that decide what commands do; of a `verify` order's commit those of protected files,
+/// too.
+fn gate_changed(changes: &[Change], held: &GuardedChanges<'_>, is_of_order: bool) -> Vec<Change> {
+    let is_gate = |change: &&Change| {
+        contains(&held.gate, change) || (is_of_order && contains(&held.protected, change))
+    };
+    changes.iter().filter(is_gate).cloned().collect()
 }
 
 fn gone_test_files(frozen: &FrozenPlan, changes: &[Change]) -> Vec<PathBuf> {
     changes
         .iter()
         .filter(|change| frozen.keeps_test_files && change.kind == ChangeKind::Deleted)
-        .filter(|change| frozen.is_test_change(change))
+        .filter(|change| is_test_change(change))
         .map(|change| change.path.clone())
         .collect()
 }

@@ -60,6 +60,7 @@ pub(super) fn by_output(
     mut own: Check,
     counted: TestSummary,
     finished: &FinishedCommand,
+    run: &str,
     is_test: bool,
     is_named: bool,
     most: usize,
@@ -82,6 +83,7 @@ pub(super) fn by_output(
         tests,
         ..own
     };
+    let own = against_summary(own, counts.failed, run);
     let name = own.name.clone();
     let is_failed = own.status == Status::Failed;
     let mut ran = Ran {
@@ -95,6 +97,36 @@ pub(super) fn by_output(
             .extend(findings::failed_tests(&name, names, counts.failed, most));
     }
     ran
+}
+
+/// Endings of a command that discards the exit code of what is before, in the plan's own words.
+const DISCARDS: [&str; 3] = ["|| true", "|| :", "|| exit 0"];
+
+/// The check of a command that succeeds although its own closing lines name failures: it fails, and is a
+/// warning where the plan itself discards the exit code.
+fn against_summary(own: Check, failed: u64, run: &str) -> Check {
+    if own.status != Status::Passed || failed == 0 {
+        return own;
+    }
+    let is_discarded = DISCARDS
+        .iter()
+        .any(|ending| run.trim_end().ends_with(ending));
+    let (status, remedy) = if is_discarded {
+        let remedy = "the plan discards the exit code, so it is no evidence of tests";
+        (Status::Warning, remedy)
+    } else {
+        let remedy = "have the command fail with its tests, or end it with `|| true` in verify.yaml if \
+                      they may fail";
+        (Status::Failed, remedy)
+    };
+    Check {
+        message: format!(
+            "exit code 0, but its own summary names failures: {}; {remedy}",
+            own.message
+        ),
+        status,
+        ..own
+    }
 }
 
 /// A command without a count: its exit code is evidence if the plan's author named it as a test.

@@ -98,3 +98,96 @@ fn reports_of_a_pattern_are_added_and_read_in_their_encoding() {
     assert_eq!((tests.passed, tests.failed), (1, 1));
     assert_eq!(tests.source, TestSource::Report);
 }
+
+#[test]
+fn a_command_that_succeeds_although_its_own_summary_names_failures_fails() {
+    for (output, failed) in [
+        ("==== 1 failed, 2 passed in 0.10s ====", 1),
+        ("Tests:       2 failed, 3 passed, 5 total", 2),
+        (
+            "test result: FAILED. 1 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out",
+            3,
+        ),
+        ("Tests run: 4, Failures: 1, Errors: 0, Skipped: 0", 1),
+        ("3 examples, 1 failure", 1),
+        ("50% tests passed, 1 tests failed out of 2", 1),
+    ] {
+        for (ending, status) in [
+            ("", Status::Failed),
+            ("; exit 0", Status::Failed),
+            (" || true", Status::Warning),
+        ] {
+            let plan = format!("tests: [{{name: unit, run: \"echo '{output}'{ending}\"}}]\n");
+            let ended = once(&[("verify.yaml", plan.as_str())], "date > x").run();
+            let unit = ended.check("unit");
+            assert_eq!(unit.status, status, "{output}{ending}: {}", unit.message);
+            assert!(unit.message.contains("names failures"), "{}", unit.message);
+            assert_eq!(unit.tests.unwrap().failed, failed, "{output}");
+            assert_eq!(evidence(&ended).0, Evidence::None, "{output}{ending}");
+        }
+    }
+}
+
+#[test]
+fn a_report_without_a_format_is_read_by_its_content() {
+    let reports = [
+        "<testsuite><testcase name=\\\"a\\\"/><testcase name=\\\"b\\\"><failure/></testcase></testsuite>",
+        "1..2\\nok 1 - a\\nnot ok 2 - b\\n",
+        "{\\\"testResults\\\": [{\\\"assertionResults\\\": [{\\\"fullName\\\": \\\"a\\\", \\\"status\\\": \\\"passed\\\"}, {\\\"fullName\\\": \\\"b\\\", \\\"status\\\": \\\"failed\\\"}]}]}",
+        "{\\\"Action\\\":\\\"pass\\\",\\\"Package\\\":\\\"p\\\",\\\"Test\\\":\\\"a\\\"}\\n{\\\"Action\\\":\\\"fail\\\",\\\"Package\\\":\\\"p\\\",\\\"Test\\\":\\\"b\\\"}\\n",
+    ];
+    for report in reports {
+        for format in ["", "format: json, "] {
+            if report.starts_with(['<', '1']) && !format.is_empty() {
+                continue;
+            }
+            let plan = format!(
+                "tests: [{{name: unit, run: \"printf '{report}' > r; exit 1\", report: {{{format}path: r}}}}]\n"
+            );
+            let ended = once(&[("verify.yaml", plan.as_str())], "date > x").run();
+            let tests = ended.check("unit").tests.unwrap();
+            assert_eq!((tests.passed, tests.failed), (1, 1), "{report}");
+            assert_eq!(tests.source, TestSource::Report);
+        }
+    }
+}
+
+#[test]
+fn the_reports_of_a_detected_build_are_counted_and_without_them_its_closing_lines() {
+    let maven = "Tests run: 3, Failures: 0, Errors: 0, Skipped: 0";
+    for (manifest, program, folder, summary) in [
+        ("pom.xml", "mvn", "target/surefire-reports", maven),
+        (
+            "build.gradle",
+            "gradle",
+            "core/build/test-results/test",
+            "3 tests completed",
+        ),
+        ("web/pom.xml", "mvn", "core/target/surefire-reports", maven),
+    ] {
+        for writes in [true, false] {
+            let mut scene = once(&[(manifest, "<project/>\n")], "date > x");
+            let programs = scene.dir.path().join("programs");
+            std::fs::create_dir(&programs).unwrap();
+            let report = format!(
+                "mkdir -p {folder}; echo '<testsuite><testcase name=\"a\"/></testsuite>' > {folder}/TEST-a.xml\n"
+            );
+            let script = format!(
+                "#!/bin/sh\n{}echo '{summary}'\n",
+                if writes { report.as_str() } else { "" }
+            );
+            let path = programs.join(program);
+            std::fs::write(&path, script).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(&path, mode).unwrap();
+            scene.programs = Some(programs);
+            let ended = scene.run();
+            let passed = if writes { 1 } else { 3 };
+            assert_eq!(
+                evidence(&ended),
+                (Evidence::Counted, [passed, 0, 0]),
+                "{manifest}"
+            );
+        }
+    }
+}

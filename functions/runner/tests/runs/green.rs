@@ -211,11 +211,14 @@ fn what_can_switch_the_tests_of_a_detected_plan_off_counts_as_a_test_file() {
         "sub/pytest.py",
         "package.json",
     ] {
-        let agent = format!("mkdir -p $(dirname {name}); echo '{{}}' > {name}");
+        let text = r#"{"scripts": {"test": "true"}}"#;
+        let agent = format!("mkdir -p $(dirname {name}); echo '{text}' > {name}");
         let ended = once(files, &agent).run();
         ended.succeeded();
         let check = ended.check("tests changed");
         assert!(check.message.contains(name), "{name}: {}", check.message);
+        let gate = ended.check("gate changed");
+        assert!(gate.message.contains(name), "{name}: {}", gate.message);
     }
 }
 

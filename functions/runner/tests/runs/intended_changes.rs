@@ -84,11 +84,13 @@ fn what_a_setup_changed_is_no_change_of_the_agent() {
 #[test]
 fn ignored_files_of_the_agent_are_named_in_feedback_and_event() {
     let makefile = "test:\n\t@grep -q ok lib/new.txt && echo '1 passed in 0.1s'\n";
-    let agent = "mkdir -p lib node_modules/x; echo ok > lib/new.txt; echo x > node_modules/x/y; \
+    let agent = "mkdir -p lib node_modules/x out sub; echo ok > lib/new.txt; echo 1 > my-data.csv; \
+                 echo 1 > out/a; echo 1 > sub/own.log; echo x > node_modules/x/y; \
                  cp $AWO_REQUEST request-$AWO_ITERATION";
     let files = [
         ("Makefile", makefile),
-        (".gitignore", "lib/\nnode_modules\n.env\n"),
+        ("sub/.gitignore", "*.log\n"),
+        (".gitignore", "lib/\nnode_modules\n.env\n*data*\nout/\n"),
     ];
     let mut scene = Scene::new(&files, agent);
     scene.spec.asked_iterations = Some(2);
@@ -98,7 +100,12 @@ fn ignored_files_of_the_agent_are_named_in_feedback_and_event() {
     ended.failed(Code::MaxIterationsReached);
     assert_eq!(
         left_out(&ended),
-        (vec!["lib/new.txt".to_owned()], Vec::new())
+        (
+            ["lib/new.txt", "my-data.csv", "out/a", "sub/own.log"]
+                .map(str::to_owned)
+                .to_vec(),
+            Vec::new()
+        )
     );
     let request = ended.run_dir.join("workspace/request-2");
     let request = std::fs::read_to_string(request).unwrap();

@@ -38,6 +38,7 @@ mod outages;
 mod profile_keys;
 mod protocol;
 mod pull_requests;
+mod redirections;
 mod reports;
 mod runs;
 mod scene;

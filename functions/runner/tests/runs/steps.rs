@@ -112,3 +112,30 @@ fn packages_are_installed_before_the_agent_and_in_each_checkout() {
     });
     assert_eq!(changed, Some(1), "what was installed is no change");
 }
+
+#[test]
+fn a_module_without_packages_or_tests_is_nothing_to_verify_and_not_red() {
+    let files = [
+        vec![("go.mod", "module a\n\ngo 1.20\n")],
+        vec![("go.mod", "module a\n\ngo 1.20\n"), ("a.go", "package a\n")],
+        vec![
+            ("go.mod", "module a\n\ngo 1.20\n"),
+            ("testdata/a.go", "package a\n"),
+        ],
+    ];
+    for files in files {
+        let mut scene = Scene::new(&files, "date > x").once();
+        scene.other_user = false;
+        if std::process::Command::new("go")
+            .arg("version")
+            .output()
+            .is_err()
+        {
+            println!("skipped: go is not installed");
+            return;
+        }
+        let ended = scene.run();
+        ended.succeeded();
+        assert!(!crate::green::verified(&ended).0, "{files:?}");
+    }
+}

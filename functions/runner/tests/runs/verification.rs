@@ -37,27 +37,41 @@ fn an_edit_of_the_plan_or_of_a_protected_file_does_not_help() {
 
 #[test]
 fn a_bracket_of_a_files_own_name_is_literal_in_a_pattern() {
-    let plan = "protected: [verify.yaml, 'app/[id]/a.test.js', 'none/**']\n\
-                contracts: {requiredFiles: ['app/[id]/page.js']}\ntests: [{name: unit, run: 'true'}]\n";
-    let files = [
-        ("verify.yaml", plan),
-        ("app/[id]/a.test.js", "real\n"),
-        ("app/i/a.test.js", "other\n"),
-        ("app/[id]/page.js", "p\n"),
-    ];
-    let ended = once(
-        &files,
-        "echo x > 'app/[id]/a.test.js'; echo x > app/i/a.test.js",
-    );
-    ended.succeeded();
-    let required = ended.check("required: app/[id]/page.js");
-    assert_eq!(required.status, Status::Passed, "{}", required.message);
-    let restored = ended.events.iter().find_map(|event| match event {
-        E::ProtectedRestored { files, .. } => Some(files.clone()),
-        _ => None,
-    });
-    assert_eq!(restored.unwrap(), ["app/[id]/a.test.js"]);
-    assert_eq!(ended.check("protected: none/**").status, Status::Warning);
+    for folder in ["[id]", "[...slug]", "[[...sign-in]]"] {
+        let plan = format!(
+            "protected: [verify.yaml, 'app/{folder}/a.test.js', 'none/**']\n\
+             contracts: {{requiredFiles: ['app/{folder}/page.js'], forbiddenFiles: ['app/{folder}/b.js']}}\n\
+             tests: [{{name: unit, run: 'true'}}]\n"
+        );
+        let (test, page) = (
+            format!("app/{folder}/a.test.js"),
+            format!("app/{folder}/page.js"),
+        );
+        let forbidden = format!("app/{folder}/b.js");
+        let files = [
+            ("verify.yaml", plan.as_str()),
+            (&test, "real\n"),
+            ("app/i/a.test.js", "other\n"),
+            (&page, "p\n"),
+            (&forbidden, "f\n"),
+        ];
+        let agent = format!("echo x > '{test}'; echo x > app/i/a.test.js; rm '{forbidden}'");
+        let ended = once(&files, &agent);
+        ended.succeeded();
+        for name in [
+            format!("required: {page}"),
+            format!("forbidden: {forbidden}"),
+        ] {
+            let check = ended.check(&name);
+            assert_eq!(check.status, Status::Passed, "{name}: {}", check.message);
+        }
+        let restored = ended.events.iter().find_map(|event| match event {
+            E::ProtectedRestored { files, .. } => Some(files.clone()),
+            _ => None,
+        });
+        assert_eq!(restored.unwrap(), [test.as_str()]);
+        assert_eq!(ended.check("protected: none/**").status, Status::Warning);
+    }
 }
 
 #[test]

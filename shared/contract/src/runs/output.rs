@@ -139,8 +139,8 @@ pub struct RunShape<'a> {
     /// The number of commits of the base branch that a `verify` order's commit does not have.
     #[serde(skip_serializing_if = "Option::is_none")]
     behind: Option<u64>,
-    /// Files of the gate that a `verify` order's commit changed: the plan, scripts and protected files;
-    /// at most 50.
+    /// Files that decide what the commands of its verification do, and that it changed: the plan, scripts,
+    /// configuration; of a `verify` order's commit the protected ones, too; at most 50.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     gate_changed: &'a [String],
     /// Failures of its last verification that the base has, too, and those that it lacks; absent if none were compared.
@@ -183,7 +183,7 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             verified: run.verified,
             verification: run.verification,
             tests_changed: &run.tests_changed,
-            behind: run.gate.as_ref().map(|gate| gate.behind),
+            behind: run.gate.as_ref().and_then(|gate| gate.behind),
             gate_changed: run.gate.as_ref().map_or(&[], |gate| &gate.gate_changed),
             baseline: run.baseline.as_ref(),
             error: run.error.as_ref().map(RunFailure::from),

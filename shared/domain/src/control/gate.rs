@@ -18,17 +18,21 @@ pub struct Gate {
     pub protect: bool,
 }
 
-/// Comparison of a `verify` order's commit with the base of its gate.
+/// Comparison of a verified commit with the base of its gate; of a run with an agent only where it changed
+/// files of the gate.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GateComparison {
-    /// The tip of the base branch, whose plan counted.
+    /// The commit whose plan counted: of a `verify` order the tip of the base branch.
     pub base_commit: String,
     /// The verified commit.
     pub commit: String,
-    /// The number of commits of the base branch that the commit does not have.
-    pub behind: u64,
-    /// Files of the gate that the commit changed: the plan, scripts, protected files; at most 50.
+    /// The number of commits of the base branch that the commit of a `verify` order does not have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub behind: Option<u64>,
+    /// Files that decide what the commands of the plan do, and that the commit changed; of a `verify` order the
+    /// protected ones, too; at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gate_changed: Vec<String>,
 }

@@ -1,5 +1,6 @@
 //! C and C++, and whatever a makefile builds.
 
+mod gates;
 pub(super) mod makefile;
 mod runners;
 
@@ -22,7 +23,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     ],
     unit,
     test_files: &[],
-    switches: &["CTestCustom.cmake"],
+    gates: &gates::ALL,
     programs: &[
         ("make", "install make (package `make`)"),
         ("cmake", "install CMake (package `cmake`)"),

@@ -1,5 +1,6 @@
 //! Deno.
 
+mod gates;
 mod runners;
 
 use super::Toolchain;
@@ -19,7 +20,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         "*_test.mts",
         "*_test.mjs",
     ],
-    switches: &["deno.json", "deno.jsonc"],
+    gates: &gates::ALL,
     programs: &[("deno", "install Deno")],
     caches: &[("DENO_DIR", ".cache/deno")],
     registry: None,

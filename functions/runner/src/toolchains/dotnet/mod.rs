@@ -1,5 +1,6 @@
 //! .NET.
 
+mod gates;
 mod runners;
 
 use super::Toolchain;
@@ -13,16 +14,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     manifests: &["*.slnx", "*.sln", "*.csproj", "*.fsproj", "*.vbproj"],
     unit,
     test_files: &["*Test.cs", "*Tests.cs", "*Tests.fs"],
-    switches: &[
-        "*.csproj",
-        "*.fsproj",
-        "*.vbproj",
-        "*.runsettings",
-        "global.json",
-        "Directory.Build.props",
-        "Directory.Build.targets",
-        "Directory.Packages.props",
-    ],
+    gates: &gates::ALL,
     programs: &[("dotnet", "install the .NET SDK")],
     caches: &[("NUGET_PACKAGES", ".nuget/packages")],
     registry: None,

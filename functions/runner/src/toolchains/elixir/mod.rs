@@ -1,5 +1,6 @@
 //! Elixir.
 
+mod gates;
 mod runners;
 
 use super::Toolchain;
@@ -12,7 +13,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     manifests: &["mix.exs"],
     unit,
     test_files: &["*_test.exs"],
-    switches: &["mix.exs", "test_helper.exs", ".formatter.exs"],
+    gates: &gates::ALL,
     programs: &[("mix", "install Elixir, which has mix")],
     caches: &[("HEX_HOME", ".hex"), ("MIX_HOME", ".mix")],
     registry: None,

@@ -1,5 +1,6 @@
 //! Go.
 
+mod gates;
 mod runners;
 
 use super::Toolchain;
@@ -12,7 +13,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     manifests: &["go.work", "go.mod"],
     unit,
     test_files: &["*_test.go"],
-    switches: &["go.work", "go.env"],
+    gates: &gates::ALL,
     programs: &[("go", "install Go")],
     caches: &[("GOMODCACHE", "go/pkg/mod"), ("GOCACHE", ".cache/go-build")],
     registry: None,
@@ -29,7 +30,7 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
         let mut unit = Unit::new("go.work", &manager(&text, "go.work")).needs("go");
         unit.covers = Cover::Members(modules);
         let run = format!("go test {}", packages.join(" "));
-        return Some(if packages.is_empty() {
+        return Some(if packages.is_empty() || !has_packages(folder) {
             unit
         } else {
             unit.tested_by("go test", &run)
@@ -37,7 +38,15 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
     }
     let text = folder.text("go.mod")?;
     let unit = Unit::new("go.mod", &manager(&text, "go.mod")).needs("go");
+    // Without any package `go test` is an error, and there is nothing to test.
+    if !has_packages(folder) {
+        return Some(unit);
+    }
     Some(unit.tested_by("go test", "go test ./..."))
+}
+
+fn has_packages(folder: &Folder<'_>) -> bool {
+    folder.files().any(|file| file.ends_with(".go"))
 }
 
 /// Go, of the version that a file's `toolchain` or `go` line names.

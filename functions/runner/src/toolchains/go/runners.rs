@@ -6,11 +6,15 @@ use crate::toolchains::counting::{
     Runner,
 };
 
-pub(super) static ALL: [Runner; 3] = [
+pub(super) static ALL: [Runner; 4] = [
+    Runner::new("go without packages", &[1], &GO_NO_PACKAGES),
     Runner::new("go", &[], &GO),
     Runner::new("go -json", &[], &GO_JSON),
     Runner::new("gotestsum", &[], &GOTESTSUM).covering(&["go"]),
 ];
+
+/// A module without any package, of which nothing can have failed.
+static GO_NO_PACKAGES: [Line; 1] = [Line(None, "^no packages to test$")];
 
 /// Packages, or tests where they are named (`-v`).
 static GO: [Line; 10] = [
@@ -26,10 +30,7 @@ static GO: [Line; 10] = [
     ),
     Line(None, "^\\?   \t[^ \t]+\t\\[no test files\\]$"),
     Line(None, "^\t[^ \t]+\t\tcoverage: 0.0% of statements$"),
-    Line(
-        None,
-        "^(?:go: )?(?:warning: \"[^\"]*\" matched no packages|no packages to test)$",
-    ),
+    Line(None, "^(?:go: )?warning: \"[^\"]*\" matched no packages$"),
     Line(Passed, r"^ *--- PASS: {name} \({s}s\)$"),
     Line(Failed, r"^ *--- FAIL: {name} \({s}s\)$"),
     Line(Skipped, r"^ *--- SKIP: {name} \({s}s\)$"),
@@ -56,10 +57,12 @@ static GO_JSON: [Line; 4] = [
 ];
 
 /// `DONE 3 tests, 1 skipped, 1 failure in 0.5s`
-static GOTESTSUM: [Line; 2] = [
+static GOTESTSUM: [Line; 3] = [
+    Line(Whole, "^DONE {total} tests?(?:, {list})? in {s}s$"),
+    // After several runs of what failed its exit code says whether it passed in the end.
     Line(
         Whole,
-        "^DONE(?: {n} runs?,)? {total} tests?(?:, {list})? in {s}s$",
+        "^DONE {n} runs?, {total} tests?(?:, {skipped} skipped)?(?:, {n} failures?)?(?:, {n} errors?)? in {s}s$",
     ),
     Line(Name, r"^=== FAIL: {name} \({s}s\)$"),
 ];

@@ -1,5 +1,6 @@
 //! Java, and what else Maven and Gradle build.
 
+mod gates;
 mod runners;
 
 use super::Toolchain;
@@ -25,17 +26,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         "*Tests.kt",
         "*Spec.groovy",
     ],
-    switches: &[
-        "pom.xml",
-        "*.gradle",
-        "*.gradle.kts",
-        "gradle.properties",
-        "mvnw",
-        "gradlew",
-        ".mvn/",
-        "gradle-wrapper.properties",
-        "maven-wrapper.properties",
-    ],
+    gates: &gates::ALL,
     programs: &[
         ("mvn", "install Maven, or commit its wrapper `mvnw`"),
         ("gradle", "install Gradle, or commit its wrapper `gradlew`"),
@@ -52,6 +43,10 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     example: "mvn -B test",
 };
 
+/// Reports of Surefire, and of Gradle's tasks of tests.
+const SUREFIRE: &str = "**/target/surefire-reports/TEST-*.xml";
+const GRADLE_RESULTS: &str = "**/build/test-results/*/TEST-*.xml";
+
 fn unit(folder: &Folder<'_>) -> Option<Unit> {
     let gradle = [
         "settings.gradle",
@@ -60,16 +55,20 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
         "build.gradle.kts",
     ];
     let unit = if folder.has("pom.xml") {
-        if folder.has("mvnw") {
+        let unit = if folder.has("mvnw") {
             let unit = Unit::new("pom.xml", "maven, by its wrapper mvnw");
             unit.tested_by("mvnw test", "sh ./mvnw -B test")
         } else {
             let unit = Unit::new("pom.xml", "maven").needs("mvn");
             unit.tested_by("mvn test", "mvn -B test")
+        };
+        Unit {
+            report: Some(SUREFIRE),
+            ..unit
         }
     } else {
         let by = folder.first(&gradle)?;
-        if folder.has("gradlew") {
+        let unit = if folder.has("gradlew") {
             let unit = Unit::new(by, "gradle, by its wrapper gradlew");
             unit.tested_by(
                 "gradlew test",
@@ -78,6 +77,10 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
         } else {
             let unit = Unit::new(by, "gradle").needs("gradle");
             unit.tested_by("gradle test", "gradle --no-daemon --console=plain test")
+        };
+        Unit {
+            report: Some(GRADLE_RESULTS),
+            ..unit
         }
     };
     // Modules are below their parent, and its build includes them.

@@ -1,5 +1,6 @@
 //! Node.js.
 
+mod gates;
 mod managers;
 mod runners;
 mod workspaces;
@@ -43,28 +44,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         "test.mts",
         "test.cts",
     ],
-    switches: &[
-        "package.json",
-        ".npmrc",
-        ".yarnrc",
-        ".yarnrc.yml",
-        ".pnpmfile.cjs",
-        "pnpm-workspace.yaml",
-        "bunfig.toml",
-        "turbo.json",
-        "nx.json",
-        "lerna.json",
-        ".mocharc",
-        ".mocharc.*",
-        "jest.config.*",
-        "vitest.config.*",
-        "vitest.workspace.*",
-        "vite.config.*",
-        "karma.conf.*",
-        "playwright.config.*",
-        "ava.config.*",
-        ".taprc",
-    ],
+    gates: &gates::ALL,
     programs: &[
         ("node", "install Node.js"),
         ("npm", "install Node.js, which has npm"),

@@ -1,5 +1,6 @@
 //! Perl.
 
+mod gates;
 mod runners;
 
 use super::Toolchain;
@@ -12,14 +13,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     manifests: &["cpanfile", "Makefile.PL", "Build.PL", "dist.ini"],
     unit,
     test_files: &["*.t"],
-    switches: &[
-        "cpanfile",
-        "cpanfile.snapshot",
-        "Makefile.PL",
-        "Build.PL",
-        "dist.ini",
-        ".proverc",
-    ],
+    gates: &gates::ALL,
     programs: &[
         ("perl", "install Perl (package `perl`)"),
         ("prove", "install Perl (package `perl`), which has prove"),

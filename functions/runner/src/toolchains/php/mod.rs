@@ -1,5 +1,6 @@
 //! PHP.
 
+mod gates;
 mod runners;
 
 use super::Toolchain;
@@ -12,13 +13,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     manifests: &["composer.json"],
     unit,
     test_files: &["*Test.php"],
-    switches: &[
-        "phpunit.xml",
-        "phpunit.xml.dist",
-        "phpunit.dist.xml",
-        "composer.json",
-        "Pest.php",
-    ],
+    gates: &gates::ALL,
     programs: &[
         (
             "php",

@@ -1,5 +1,6 @@
 //! Python.
 
+mod gates;
 mod managers;
 mod project;
 mod pytest;
@@ -29,24 +30,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     ],
     unit,
     test_files: &TEST_FILES,
-    switches: &[
-        "conftest.py",
-        "pytest.ini",
-        ".pytest.ini",
-        "pytest.toml",
-        "pyproject.toml",
-        "setup.cfg",
-        "tox.ini",
-        "noxfile.py",
-        "pytest.py",
-        "unittest.py",
-        "sitecustomize.py",
-        "usercustomize.py",
-        "*.egg-info/",
-        "*.dist-info/",
-        "pytest/",
-        "_pytest/",
-    ],
+    gates: &gates::ALL,
     programs: &[
         ("python3", "install Python 3"),
         (

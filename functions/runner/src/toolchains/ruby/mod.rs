@@ -1,5 +1,6 @@
 //! Ruby.
 
+mod gates;
 mod runners;
 
 use super::Toolchain;
@@ -12,14 +13,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     manifests: &["Gemfile", "gems.rb", "*.gemspec", "Rakefile"],
     unit,
     test_files: &["*_spec.rb", "*_test.rb", "test_*.rb"],
-    switches: &[
-        ".rspec",
-        "Rakefile",
-        "Gemfile",
-        "spec_helper.rb",
-        "test_helper.rb",
-        ".bundle/",
-    ],
+    gates: &gates::ALL,
     programs: &[
         ("ruby", "install Ruby"),
         ("bundle", "install Bundler (`gem install bundler`)"),

@@ -1,5 +1,6 @@
 //! Rust.
 
+mod gates;
 mod runners;
 
 use super::Toolchain;
@@ -12,15 +13,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     manifests: &["Cargo.toml"],
     unit,
     test_files: &["*_test.rs"],
-    switches: &[
-        "Cargo.toml",
-        "build.rs",
-        "rust-toolchain",
-        "rust-toolchain.toml",
-        ".cargo/config",
-        ".cargo/config.toml",
-        ".config/nextest.toml",
-    ],
+    gates: &gates::ALL,
     programs: &[("cargo", "install Rust with rustup")],
     caches: &[("CARGO_HOME", ".cargo")],
     registry: None,

@@ -233,15 +233,18 @@ fn compiled_languages_have_the_commands_of_their_maintainers() {
             &[("Cargo.toml", "[package]\n")],
             &["cargo test --quiet --workspace"],
         ),
-        (&[("go.mod", "module a\n")], &["go test ./..."]),
+        (
+            &[("go.mod", "module a\n"), ("b/a.go", "")],
+            &["go test ./..."],
+        ),
+        (&[("go.mod", "module a\n")], &[]),
         (
             &[
                 ("go.work", "go 1.24\nuse (\n\t./a\n\t./b // x\n)\n"),
-                ("a/go.mod", ""),
-                ("b/go.mod", ""),
+                ("a/a.go", ""),
                 ("c/go.mod", ""),
             ],
-            &["go test ./a/... ./b/...", "cd c && go test ./..."],
+            &["go test ./a/... ./b/..."],
         ),
         (&[("pom.xml", ""), ("core/pom.xml", "")], &["mvn -B test"]),
         (&[("pom.xml", ""), ("mvnw", "")], &["sh ./mvnw -B test"]),

@@ -6,6 +6,7 @@
 
 mod encoding;
 mod files;
+mod json;
 mod junit;
 mod sarif;
 mod stamp;
@@ -41,6 +42,8 @@ const MAX_FAILED: usize = 50;
 const MAX_MILD: usize = 10;
 /// Longest message of one finding.
 const MAX_MESSAGE_BYTES: usize = 2_048;
+/// Bytes of a report by which its format is known.
+const CONTENT_BYTES: usize = 4_096;
 /// Longest part of a check's name that is the command's, and that is the finding's.
 pub(super) const MAX_COMMAND_CHARS: usize = 40;
 const MAX_NAME_CHARS: usize = 76;
@@ -93,14 +96,15 @@ impl Findings {
     fn of_file(
         dir: &Path,
         path: &Path,
-        format: TestReportFormat,
+        format: Option<TestReportFormat>,
         most: u64,
     ) -> Result<Findings, String> {
         let bytes = safe_files::read_within(dir, path, most).map_err(|why| why.to_string())?;
         if bytes.trim_ascii().is_empty() {
             return Err("is empty".to_owned());
         }
-        match format {
+        match format.unwrap_or_else(|| by_content(&bytes)) {
+            TestReportFormat::Json => json::read(&bytes),
             TestReportFormat::Junit => {
                 junit::read(&xml_text(&bytes).map_err(|why| why.to_string())?)
             }
@@ -216,6 +220,22 @@ impl Findings {
             checks.insert(shown, check(&name, Status::Failed, text));
         }
         checks
+    }
+}
+
+/// The format of a report whose plan names none.
+fn by_content(bytes: &[u8]) -> TestReportFormat {
+    let is_wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(CONTENT_BYTES)]);
+    let start = start.trim_start_matches('\u{feff}').trim_start();
+    let is_sarif = || start.contains("\"runs\"") || start.contains("sarif");
+    match start.chars().next() {
+        Some('<') => TestReportFormat::Junit,
+        Some('{') if is_sarif() => TestReportFormat::Sarif,
+        Some('{' | '[') => TestReportFormat::Json,
+        _ if is_wide => TestReportFormat::Junit,
+        _ if start.lines().any(|line| line.starts_with("{\"")) => TestReportFormat::Json,
+        _ => TestReportFormat::Tap,
     }
 }
 

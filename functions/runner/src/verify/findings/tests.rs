@@ -52,14 +52,18 @@ fn where_there_is_room_for_few_those_that_fail_are_named_and_the_rest_is_counted
 
 #[test]
 fn of_a_long_name_both_ends_are_shown() {
-    let name = format!("tests/a_test.py::test_squares[{}-end]", "x".repeat(200));
-    let shown = short(&name);
-    assert!(
-        shown.starts_with("tests/a_test.py::test_squares["),
-        "{shown}"
-    );
-    assert!(shown.ends_with("x-end]") && shown.contains('…'), "{shown}");
-    assert_eq!(shown.chars().count(), MAX_NAME_CHARS);
+    let long = "x".repeat(200);
+    for (head, tail) in [
+        ("tests/a_test.py::test_squares[", "-end]"),
+        ("org.example.deep.package.Products", "Test.multiplies"),
+        ("Products > of numbers > ", " > multiplies"),
+        ("größe ", " ist groß"),
+    ] {
+        let shown = short(&format!("{head}{long}{tail}"));
+        assert!(shown.starts_with(head) && shown.ends_with(tail), "{shown}");
+        assert!(shown.contains('…'), "{shown}");
+        assert_eq!(shown.chars().count(), MAX_NAME_CHARS);
+    }
     assert_eq!(
         short(&"y".repeat(MAX_NAME_CHARS)),
         "y".repeat(MAX_NAME_CHARS)
@@ -87,9 +91,16 @@ fn all_files_that_a_pattern_matches_are_added() {
         "<testsuite><testcase name='bad'><failure/></testcase></testsuite>",
     );
     put("b/out/other.xml", "no report");
-    let findings = read("**/out/TEST-*.xml").unwrap();
-    assert_eq!(findings.counts(), "1 failed, 1 passed");
-    assert_eq!(findings.checks("t", 5)[0].name, "t: bad");
+    for pattern in [
+        "**/out/TEST-*.xml",
+        "./*/out/TEST-?.xml",
+        "{a,b}/out/TEST-*.xml",
+        "[ab]/**/*-[ab].xml",
+    ] {
+        let findings = read(pattern).unwrap();
+        assert_eq!(findings.counts(), "1 failed, 1 passed", "{pattern}");
+        assert_eq!(findings.checks("t", 5)[0].name, "t: bad");
+    }
     assert_eq!(read("c/*.xml").unwrap_err(), "matches no file");
     assert!(read("b/out/*.xml").unwrap_err().contains("b/out/other.xml"));
     // A file of that name is no pattern.

@@ -306,7 +306,7 @@ impl End<'_> {
             .set("verified", run.verified)
             .set_some("verification", run.verification)
             .set("testsChanged", &run.tests_changed)
-            .set_some("gate", run.gate.as_ref())
+            .set_or_remove("gate", run.gate.as_ref())
             .set_or_remove("baseline", run.baseline.as_ref())
             .set("lastSequence", run.last_sequence + 1)
             .set("waitedMs", run.waited_ms)

@@ -293,7 +293,7 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set("verified", to.verified)
         .set_some("verification", to.verification)
         .set("testsChanged", &to.tests_changed)
-        .set_some("gate", to.gate.as_ref())
+        .set_or_remove("gate", to.gate.as_ref())
         .set_or_remove("baseline", to.baseline.as_ref())
         .set("waitedMs", to.waited_ms)
         .set_or_remove("waitsSince", to.waits_since)

@@ -120,6 +120,22 @@ fn faults(row: &Map<String, Value>) -> Vec<String> {
 }
 
 #[test]
+fn no_output_of_success_names_failures_and_every_other_summary_may() {
+    let mut runners = std::collections::BTreeSet::new();
+    for row in rows().iter().filter(|row| !row.contains_key("missing")) {
+        let file = row["file"].as_str().unwrap();
+        let counts = read(&fs::read(folder().join(file)).unwrap()).counts;
+        let failed = counts.map_or(0, |counts| counts.failed);
+        if row["exit"].as_i64() == Some(0) {
+            assert_eq!(failed, 0, "{file}");
+        } else if failed > 0 {
+            runners.insert(row["runner"].as_str().unwrap().to_owned());
+        }
+    }
+    assert!(runners.len() > 20, "{runners:?}");
+}
+
+#[test]
 fn every_recorded_output_is_counted_as_its_runner_counts() {
     let rows = rows();
     assert!(!rows.is_empty());
