@@ -21,6 +21,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         "Makefile",
     ],
     unit,
+    tests_alone: None,
     test_files: &[],
     switches: &["CTestCustom.cmake"],
     programs: &[

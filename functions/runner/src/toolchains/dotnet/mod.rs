@@ -12,6 +12,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["*.slnx", "*.sln", "*.csproj", "*.fsproj", "*.vbproj"],
     unit,
+    tests_alone: None,
     test_files: &["*Test.cs", "*Tests.cs", "*Tests.fs"],
     switches: &[
         "*.csproj",

@@ -11,6 +11,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["mix.exs"],
     unit,
+    tests_alone: None,
     test_files: &["*_test.exs"],
     switches: &["mix.exs", "test_helper.exs", ".formatter.exs"],
     programs: &[("mix", "install Elixir, which has mix")],

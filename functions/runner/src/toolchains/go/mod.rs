@@ -11,6 +11,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["go.work", "go.mod"],
     unit,
+    tests_alone: None,
     test_files: &["*_test.go"],
     switches: &["go.work", "go.env"],
     programs: &[("go", "install Go")],

@@ -11,6 +11,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["Cargo.toml"],
     unit,
+    tests_alone: None,
     test_files: &["*_test.rs"],
     switches: &[
         "Cargo.toml",
