@@ -117,10 +117,11 @@ def unpack(archive, into):
     shutil.rmtree(unpacked)
 
 
-def commit(folder, message):
+def commit(folder, message, force=False):
+    """Commits all files; with `force` also those that git ignores."""
     git = ["git", "-C", str(folder), "-c", "user.name=Maintainer", "-c", "user.email=maintainer@example.com",
            "-c", "core.autocrlf=false", "-c", "commit.gpgsign=false"]
-    run([*git, "add", "--all"])
+    run([*git, "add", "--all", *(["--force"] if force else [])])
     run([*git, "commit", "--quiet", "--allow-empty", "--message", message])
 
 
@@ -133,7 +134,8 @@ def repository(package, downloads, into):
         ignored.write(IGNORED[package["registry"]])
     run(["chown", "-R", f"{os.getuid()}:{os.getgid()}", str(into)])
     run(["git", "-C", str(into), "init", "--quiet", "--initial-branch", "main"])
-    commit(into, f"{package['name']} {package['version']}, as its registry has it")
+    # A file that upstream ignores and has all the same is part of the package.
+    commit(into, f"{package['name']} {package['version']}, as its registry has it", force=True)
 
 
 def replace(folder, fault):

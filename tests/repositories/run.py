@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from datetime import datetime
 from pathlib import Path
 
 import packages
@@ -32,6 +34,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 # Of a maintainer's commands, of a verification and of a run with its two iterations.
 BARE_LIMIT_S = 600
+# The priority of a verification's commands, which those of a maintainer have here, too.
+NICENESS = 10
 RUN_LIMIT_S = 1200
 START_LIMIT_S = 60
 # Its text, since an agent cannot read files of another folder.
@@ -58,7 +62,8 @@ def timed(command, cwd, env, limit):
     """Exit code, output and seconds; a command that takes longer than its limit has none of the codes."""
     began = time.monotonic()
     with subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True) as process:
+                          stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+                          preexec_fn=lambda: os.nice(NICENESS)) as process:
         try:
             output, errors = process.communicate(timeout=limit)
             code = process.returncode
@@ -67,6 +72,12 @@ def timed(command, cwd, env, limit):
             output, errors = process.communicate()
             code = None
     return code, output, errors, time.monotonic() - began
+
+
+def cpu_seconds():
+    """CPU time of all processes that were started here and are over."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def clone(repository, into):
@@ -97,36 +108,65 @@ def verdict_of(result):
     return status or "none"
 
 
-def failing_checks(result):
+def checks_of(result):
     plugins = result.get("result", {}).get("results", [])
-    checks = [check for plugin in plugins for check in plugin.get("checks", [])]
-    return [f"{check['name']}: {check.get('message', '')}" for check in checks if check["status"] in ("failed", "error")]
+    return [check for plugin in plugins for check in plugin.get("checks", [])]
+
+
+def milliseconds(check):
+    """Time of a check's command, as its message has it."""
+    took = re.search(r"after (\d+) ms", check.get("message", ""))
+    return int(took.group(1)) if took else 0
+
+
+def own_seconds(verification):
+    """Time of a verification beside that of its commands."""
+    checks = [check for plugin in verification.get("results", []) for check in plugin.get("checks", [])]
+    return (verification.get("durationMs", 0) - sum(map(milliseconds, checks))) / 1000
+
+
+def failing_checks(result):
+    checks = [check for check in checks_of(result) if check["status"] in ("failed", "error")]
+    return [f"{check['name']}: {check.get('message', '')}" for check in checks]
 
 
 def bare(package, repository, work, env):
-    """The maintainer's commands in a clone of its own. `counts` is a pattern of output that shows that tests ran."""
+    """The maintainer's commands in a clone of its own: installation, then the rest."""
     folder = clone(repository, work / "bare")
-    code, output, errors, seconds = timed(["bash", "-euo", "pipefail", "-c", package["maintainer"]], folder, env,
-                                          BARE_LIMIT_S)
+    before, install, verdict, tail = cpu_seconds(), 0, "passed", ""
+    for part in ["install", "maintainer"]:
+        if part not in package or verdict != "passed":
+            continue
+        code, output, errors, seconds = timed(["bash", "-euo", "pipefail", "-c", package[part]], folder, env,
+                                              BARE_LIMIT_S)
+        verdict = "timeout" if code is None else "passed" if code == 0 else "failed"
+        tail = (output + errors)[-1500:]
+        if part == "install":
+            install = seconds
+    cpu = cpu_seconds() - before
     shutil.rmtree(folder, ignore_errors=True)
-    verdict = "timeout" if code is None else "passed" if code == 0 else "failed"
-    return {"verdict": verdict, "seconds": seconds, "tail": (output + errors)[-1500:]}
+    return {"verdict": verdict, "install": install, "seconds": seconds, "cpu": cpu, "tail": tail}
 
 
 def verified(package, repository, work, env):
     folder = clone(repository, work / "verified")
     steps, note = plan_of(folder, env)
-    # A plan is right if it has each command that a maintainer would run, in this order; advice is no command.
-    text, position, right = re.sub(r"echo '[^']*'", "", "\n".join(steps)), 0, bool(steps)
+    # A plan is right if it has each command that a maintainer would run, in this order.
+    text, position, right = "\n".join(steps), 0, bool(steps) == bool(package["plan"])
     for pattern in package["plan"]:
         match = re.compile(pattern).search(text, position)
         right = right and match is not None
         position = match.end() if match else position
+    before = cpu_seconds()
     code, output, errors, seconds = timed(["awo", "verify", "--json", str(folder)], folder, env, BARE_LIMIT_S)
+    cpu = cpu_seconds() - before
     result = read_json(output)
     shutil.rmtree(folder, ignore_errors=True)
+    install = sum(milliseconds(check) for check in checks_of(result) if check["name"].endswith("install")) / 1000
     return {"plan": steps, "right_plan": right, "note": note, "exit": code, "verdict": verdict_of(result),
-            "seconds": seconds, "failing": failing_checks(result)[:3] or [errors.strip()[-500:]]}
+            "tests": result.get("verification", {}).get("tests"), "advice": result.get("plan", {}).get("advice"),
+            "install": install, "seconds": seconds - install, "cpu": cpu, "own": own_seconds(result.get("result", {})),
+            "failing": failing_checks(result)[:3] or [errors.strip()[-500:]]}
 
 
 def seeded(package, repository, work, env):
@@ -157,7 +197,14 @@ def seeded_stages(run_id, folder, fault, env):
     branch = subprocess.run(["git", "-C", str(folder), "show", f"awo/{run_id}:{fault['file']}"], capture_output=True,
                             text=True, check=False, env=env)
     found = "verification.failed" in kinds
-    return {"found": found, "fed_back": "oracle: the prompt has feedback" in logs,
+    passed = [event for event in events if event.get("type") == "verification.passed"]
+    started = [event for event in events if event.get("type") == "verification.started"]
+    own = None
+    if passed and started:
+        begun, ended = (datetime.fromisoformat(event["timestamp"]) for event in (started[-1], passed[-1]))
+        commands = own_seconds(passed[-1]["data"] | {"durationMs": 0})
+        own = (ended - begun).total_seconds() + commands
+    return {"own": own, "found": found, "fed_back": "oracle: the prompt has feedback" in logs,
             "fixed": found and "verification.passed" in kinds,
             "delivered": branch.returncode == 0 and fault["before"] in branch.stdout}
 

@@ -127,6 +127,8 @@ fn advice(derivation: &Derivation) -> String {
         .map(|(place, _)| place.as_str())
         .collect();
     names.extend(derivation.left_out.iter().map(String::as_str));
+    names.extend(derivation.script);
+    let script = derivation.script.map(|script| format!("sh {script}"));
     let (saw, example) = match names.as_slice() {
         [] => ("no manifest of a known tool".to_owned(), None),
         names => {
@@ -137,7 +139,7 @@ fn advice(derivation: &Derivation) -> String {
             )
         }
     };
-    let example = example.unwrap_or("make check");
+    let example = script.as_deref().or(example).unwrap_or("make check");
     let without = if names.is_empty() {
         ""
     } else {

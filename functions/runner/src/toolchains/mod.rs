@@ -86,6 +86,8 @@ pub(crate) struct Toolchain {
     pub(crate) manifests: &'static [&'static str],
     /// Reads a folder that has one of the manifests.
     pub(crate) unit: fn(&Folder<'_>) -> Option<Unit>,
+    /// Reads a checkout that has no manifest at all, and this test file.
+    pub(crate) tests_alone: Option<fn(&Folder<'_>, &str) -> Option<Unit>>,
     /// Names of test files.
     pub(crate) test_files: &'static [&'static str],
     /// Files that decide what its commands do, can switch tests off, or lead their runner astray.

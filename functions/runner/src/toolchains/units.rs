@@ -33,6 +33,20 @@ const NO_UNITS: [&str; 8] = [
     "doc",
 ];
 
+/// Scripts that by their names run the tests.
+const SCRIPTS: [&str; 10] = [
+    "test.sh",
+    "tests.sh",
+    "run_tests.sh",
+    "run-tests.sh",
+    "runtests.sh",
+    "scripts/test.sh",
+    "script/test",
+    "bin/test",
+    "tests/run.sh",
+    "test/run.sh",
+];
+
 /// A unit and its place.
 pub(crate) struct PlacedUnit {
     pub(crate) language: Language,
@@ -48,6 +62,8 @@ pub(crate) struct Derivation {
     pub(crate) left_out: Vec<String>,
     /// Manifests without commands, each with its language.
     pub(crate) seen: Vec<(String, Language)>,
+    /// A script that by its name runs the tests.
+    pub(crate) script: Option<&'static str>,
 }
 
 /// Derives the units of the checkout in `root`.
@@ -77,7 +93,7 @@ pub(crate) fn derive(root: &Path) -> Derivation {
             manifests += 1;
             if manifests > MAX_MANIFESTS {
                 note(&mut derivation.left_out, place);
-                return finished(derivation);
+                return finished(derivation, &tree.folder(""));
             }
             let Some(unit) = (language.toolchain().unit)(&folder) else {
                 continue;
@@ -99,12 +115,36 @@ pub(crate) fn derive(root: &Path) -> Derivation {
             );
         }
     }
-    finished(derivation)
+    finished(derivation, &tree.folder(""))
 }
 
-fn finished(mut derivation: Derivation) -> Derivation {
+fn finished(mut derivation: Derivation, top: &Folder<'_>) -> Derivation {
     drop_weak(&mut derivation);
+    if derivation.units.is_empty() {
+        derivation.units.extend(tests_alone(top));
+        derivation.script = top.first(&SCRIPTS);
+    }
     derivation
+}
+
+/// The unit of a checkout whose test files are all that reveals its language.
+fn tests_alone(top: &Folder<'_>) -> Option<PlacedUnit> {
+    Language::VARIANTS.iter().find_map(|language| {
+        let toolchain = language.toolchain();
+        let read = toolchain.tests_alone?;
+        let is_test = |file: &&str| {
+            let name = file.rsplit('/').next().unwrap_or_default();
+            let mut patterns = toolchain.test_files.iter();
+            patterns.any(|pattern| is_named(name, pattern))
+        };
+        let file = top.files().find(is_test)?.to_owned();
+        let unit = read(top, &file).filter(Unit::has_commands)?;
+        Some(PlacedUnit {
+            language: *language,
+            folder: String::new(),
+            unit,
+        })
+    })
 }
 
 fn place_unit(

@@ -28,13 +28,24 @@ const REACH_LIMIT: Duration = Duration::from_secs(5);
 const MAX_SEARCHED: usize = 500;
 const MAX_SEARCHED_BYTES: u64 = 262_144;
 /// Messages of installers that name a host which they do not reach, and its port where they do.
-const UNREACHABLE: [&str; 6] = [
+const UNREACHABLE: [&str; 9] = [
     r"getaddrinfo (?:ENOTFOUND|EAI_AGAIN) (?P<host>[\w.-]+)",
     r"connect (?:ECONNREFUSED|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH) (?P<host>[\d.]+):(?P<port>\d+)",
     r"host='(?P<host>[\w.-]+)', port=(?P<port>\d+)\): Max retries exceeded",
     r"(?:Could not resolve|Failed to connect to|Couldn't resolve) (?:host:? ?)?'?(?P<host>[\w.-]+\.[\w-]+)(?: port (?P<port>\d+))?",
     r"dial tcp: lookup (?P<host>[\w.-]+)",
     r"request to https?://(?P<host>[\w.-]+)(?::(?P<port>\d+))?/\S* failed",
+    r"getaddrinfo for (?P<host>[\w.-]+) failed",
+    r"Could not (?:fetch specs from https?://|reach host )(?P<host>[\w-]+(?:\.[\w-]+)+)",
+    r"Could not transfer artifact .*[: ](?:Unknown host|Connect to) (?P<host>[\w.-]+)(?::(?P<port>\d+))?",
+];
+/// Messages of tools that install what they need while they build or test: no test prints them.
+const WHILE_TESTING: [&str; 5] = [
+    r"Could not transfer artifact .*[: ](?:Unknown host|Connect to) (?P<host>[\w.-]+)(?::(?P<port>\d+))?",
+    r"Could not (?:GET|HEAD) 'https?://(?P<host>[\w.-]+)(?::(?P<port>\d+))?/",
+    r"\[6\] Could(?:n't| not) resolve host(?:name|: )?.*\(Could not resolve host: (?P<host>[\w.-]+)\)",
+    r"^go: .*dial tcp: lookup (?P<host>[\w.-]+)",
+    r"^\S+\.go:\d+:\d+: .*dial tcp: lookup (?P<host>[\w.-]+)",
 ];
 /// Words for a network that is not there, in messages without a host.
 const NO_NETWORK: [&str; 7] = [
@@ -51,10 +62,13 @@ const REGISTRY_LIMIT: Duration = Duration::from_secs(20);
 const MAX_URL_BYTES: usize = 4_096;
 const HTTPS: u16 = 443;
 
-static MESSAGES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let compiled = UNREACHABLE.iter().map(|text| Regex::new(text));
+static MESSAGES: LazyLock<Vec<Regex>> = LazyLock::new(|| compiled(&UNREACHABLE));
+static TOOL_MESSAGES: LazyLock<Vec<Regex>> = LazyLock::new(|| compiled(&WHILE_TESTING));
+
+fn compiled(texts: &[&str]) -> Vec<Regex> {
+    let compiled = texts.iter().map(|text| Regex::new(text));
     compiled.filter_map(Result::ok).collect()
-});
+}
 
 impl Verification<'_> {
     /// The fault of the machine that this output of a failed command names, if the runner sees it, too.
@@ -69,7 +83,7 @@ impl Verification<'_> {
             let why = "the disk is full: free space where runs happen, or use a larger size";
             return Some(why.to_owned());
         }
-        if !is_install {
+        if !is_install && host_in(&TOOL_MESSAGES, output).is_none() {
             return None;
         }
         let network = Network {
@@ -112,7 +126,8 @@ impl Network<'_> {
         output: &str,
         is_own: impl Fn(&str) -> bool,
     ) -> Option<String> {
-        let (host, port) = match unreachable_host(output) {
+        let named = unreachable_host(output).or_else(|| host_in(&TOOL_MESSAGES, output));
+        let (host, port) = match named {
             Some(named) => named,
             None if NO_NETWORK.iter().any(|words| output.contains(words)) => {
                 self.registry(run).await?
@@ -164,8 +179,12 @@ fn is_full(place: &Path) -> bool {
 
 /// The host and port that an installer does not reach, by its last message of that.
 fn unreachable_host(output: &str) -> Option<(String, u16)> {
+    host_in(&MESSAGES, output)
+}
+
+fn host_in(messages: &[Regex], output: &str) -> Option<(String, u16)> {
     output.lines().rev().find_map(|line| {
-        let captures = MESSAGES.iter().find_map(|message| message.captures(line))?;
+        let captures = messages.iter().find_map(|message| message.captures(line))?;
         let port = captures.name("port");
         let port = port.and_then(|port| port.as_str().parse().ok());
         Some((
@@ -228,6 +247,21 @@ mod tests {
                 80,
             ),
             (
+                "  : php_network_getaddresses: getaddrinfo for packages.example failed: Name  ",
+                "packages.example",
+                443,
+            ),
+            (
+                "Could not fetch specs from https://gems.example/ due to underlying error",
+                "gems.example",
+                443,
+            ),
+            (
+                "Could not reach host index.gems.example. Check your network connection and try again.",
+                "index.gems.example",
+                443,
+            ),
+            (
                 "dial tcp: lookup proxy.example on 127.0.0.1:53: no such host",
                 "proxy.example",
                 443,
@@ -240,6 +274,39 @@ mod tests {
             );
         }
         assert_eq!(unreachable_host("error: no such file a.example"), None);
+    }
+
+    #[test]
+    fn a_tool_that_installs_while_it_tests_names_its_host() {
+        for (line, host) in [
+            (
+                "[ERROR] Plugin a:b:2.6 could not be resolved: Could not transfer artifact a:b:pom:2.6 from/to \
+                 central (https://maven.example/x): transfer failed: Unknown host maven.example: Name or service \
+                 not known -> [Help 1]",
+                Some("maven.example"),
+            ),
+            (
+                "      > Could not GET 'https://gradle.example/a/b.pom'.",
+                Some("gradle.example"),
+            ),
+            (
+                "  [6] Couldn't resolve host name (Could not resolve host: crates.example)",
+                Some("crates.example"),
+            ),
+            (
+                "a.go:3:8: example.com/x@v1.0.0: Get \"https://go.example/x\": dial tcp: lookup go.example: no such host",
+                Some("go.example"),
+            ),
+            (
+                "go: example.com/x@v1.0.0: dial tcp: lookup go.example on 127.0.0.1:53: no such host",
+                Some("go.example"),
+            ),
+            ("    dial tcp: lookup db.example: no such host", None),
+            ("getaddrinfo ENOTFOUND db.example", None),
+        ] {
+            let named = host_in(&TOOL_MESSAGES, line).map(|(host, _)| host);
+            assert_eq!(named.as_deref(), host, "{line}");
+        }
     }
 
     #[tokio::test]

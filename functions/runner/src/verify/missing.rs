@@ -182,7 +182,16 @@ fn report(code: i32, text: &str) -> Option<Report> {
     if code == NOT_FOUND || code == NOT_EXECUTABLE || (code != 0 && has_sign()) {
         return lines().find_map(of_shell);
     }
-    None
+    // A recipe that goes on in a loop: its last lines are the shell's own, over and over.
+    let is_of_make = lines()
+        .next()
+        .is_some_and(|line| line.starts_with("make: *** "));
+    let mut misses = lines().skip(1).filter_map(of_shell);
+    let first = misses.next().filter(|_| code != 0 && is_of_make)?;
+    misses
+        .next()
+        .is_some_and(|other| other == first && first.script.is_none())
+        .then_some(first)
 }
 
 /// `error: Failed to spawn: …` and the like, and a module that `python -m` does not find.
@@ -308,6 +317,12 @@ mod tests {
             (127, "command not found: no-x", "no-x", None),
             (
                 2,
+                "a.c\n/bin/sh: 3: no-x: not found\nb.c\n/bin/sh: 3: no-x: not found\nmake: *** [Makefile:9: lint] Error 1",
+                "no-x",
+                None,
+            ),
+            (
+                2,
                 "error: Failed to spawn: `no-x`\n  Caused by: No such file or directory (os error 2)",
                 "no-x",
                 None,
@@ -325,6 +340,10 @@ mod tests {
             (1, "sh: 1: no-x: not found\n1 failed"),
             (1, "ModuleNotFoundError: No module named 'x'"),
             (2, "make: *** [Makefile:2: test] Error 1"),
+            (
+                2,
+                "sh: 1: no-x: not found\n1 failed\nmake: *** [Makefile:2: test] Error 1",
+            ),
             (0, "sh: 1: no-x: not found"),
         ] {
             assert_eq!(report(code, text), None, "{text}");

@@ -22,6 +22,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         "Makefile",
     ],
     unit,
+    tests_alone: None,
     test_files: &[],
     gates: &gates::ALL,
     programs: &[

@@ -12,6 +12,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["deno.json", "deno.jsonc"],
     unit,
+    tests_alone: Some(tests_alone),
     test_files: &[
         "*_test.ts",
         "*_test.tsx",
@@ -66,4 +67,11 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
     } else {
         unit
     })
+}
+
+/// Tests without a `deno.json`.
+fn tests_alone(folder: &Folder<'_>, file: &str) -> Option<Unit> {
+    let is_of_deno = folder.text(file)?.contains("Deno.test(");
+    let unit = Unit::new(file, "deno").needs("deno");
+    is_of_deno.then(|| unit.tested_by("deno test", "deno test --allow-all"))
 }

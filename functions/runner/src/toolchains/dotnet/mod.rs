@@ -13,6 +13,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["*.slnx", "*.sln", "*.csproj", "*.fsproj", "*.vbproj"],
     unit,
+    tests_alone: None,
     test_files: &["*Test.cs", "*Tests.cs", "*Tests.fs"],
     gates: &gates::ALL,
     programs: &[("dotnet", "install the .NET SDK")],

@@ -12,6 +12,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["mix.exs"],
     unit,
+    tests_alone: None,
     test_files: &["*_test.exs"],
     gates: &gates::ALL,
     programs: &[("mix", "install Elixir, which has mix")],

@@ -12,6 +12,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["go.work", "go.mod"],
     unit,
+    tests_alone: None,
     test_files: &["*_test.go"],
     gates: &gates::ALL,
     programs: &[("go", "install Go")],

@@ -18,6 +18,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         "build.gradle.kts",
     ],
     unit,
+    tests_alone: None,
     test_files: &[
         "*Test.java",
         "*Tests.java",

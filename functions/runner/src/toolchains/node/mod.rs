@@ -7,10 +7,10 @@ mod workspaces;
 
 use serde_json::Value;
 
-use super::Toolchain;
 use super::manifest::Manifest;
 use super::tree::Folder;
 use super::unit::{Probe, Program, Step, Unit, plain_program};
+use super::{Toolchain, is_test_file};
 use managers::Manager;
 
 pub(super) static TOOLCHAIN: Toolchain = Toolchain {
@@ -18,6 +18,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["package.json"],
     unit,
+    tests_alone: Some(tests_alone),
     test_files: &[
         "*.test.js",
         "*.test.jsx",
@@ -82,6 +83,8 @@ pub(super) const SCRIPTS: [&str; 9] = [
     "build",
     "postbuild",
 ];
+/// Most files of tests that are read.
+const MAX_READ: usize = 100;
 /// Text that `npm init` writes where there are no tests.
 const NO_TESTS: &str = "no test specified";
 /// Lists of dependencies in `package.json`.
@@ -131,6 +134,9 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
         unit.test.push(Step::plain(&run("test")));
     } else if workspace.is_none() && manager == Manager::Bun && has_bun_tests(folder) {
         unit.test.push(Step::plain("bun test"));
+    } else if workspace.is_none() && has_node_tests(folder) {
+        unit.test.push(Step::plain("node --test"));
+        unit.programs.push(Program::command("node"));
     }
     for name in ["lint", "test"] {
         // Yarn may find programs in archives, where no other program can see them.
@@ -169,6 +175,28 @@ fn needs_build(folder: &Folder<'_>, package: &Value) -> bool {
         let has = |path: &str| folder.holds(path);
         !has(path) && !has(&format!("{path}.js")) && !has(&format!("{path}/index.js"))
     })
+}
+
+/// Tests without a `package.json`.
+fn tests_alone(folder: &Folder<'_>, file: &str) -> Option<Unit> {
+    let unit = Unit::new(file, "node").needs("node");
+    has_node_tests(folder).then(|| unit.tested_by("node --test", "node --test"))
+}
+
+/// True if a file that `node --test` finds is written for it.
+fn has_node_tests(folder: &Folder<'_>) -> bool {
+    let is_test = |file: &&str| {
+        let is_script = [".js", ".mjs", ".cjs"]
+            .iter()
+            .any(|end| file.ends_with(end));
+        is_script && is_test_file(file.as_ref())
+    };
+    let mut texts = folder
+        .files()
+        .filter(is_test)
+        .take(MAX_READ)
+        .filter_map(|file| folder.text(file));
+    texts.any(|text| text.contains("node:test"))
 }
 
 /// Names of the files in which `bun test` finds tests.

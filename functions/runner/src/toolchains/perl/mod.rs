@@ -12,6 +12,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["cpanfile", "Makefile.PL", "Build.PL", "dist.ini"],
     unit,
+    tests_alone: Some(unit_by),
     test_files: &["*.t"],
     gates: &gates::ALL,
     programs: &[
@@ -30,7 +31,10 @@ const TESTS: &str = "t";
 const SOURCES: [&str; 3] = [".xs", ".pm.PL", ".pl.PL"];
 
 fn unit(folder: &Folder<'_>) -> Option<Unit> {
-    let by = folder.first(TOOLCHAIN.manifests)?;
+    unit_by(folder, folder.first(TOOLCHAIN.manifests)?)
+}
+
+fn unit_by(folder: &Folder<'_>, by: &str) -> Option<Unit> {
     let mut unit = Unit::new(by, "perl").needs("perl");
     let is_test = |file: &str| file.starts_with("t/") && file.ends_with(".t");
     if !folder.files().any(is_test) {

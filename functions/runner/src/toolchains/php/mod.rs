@@ -12,6 +12,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["composer.json"],
     unit,
+    tests_alone: Some(tests_alone),
     test_files: &["*Test.php"],
     gates: &gates::ALL,
     programs: &[
@@ -20,11 +21,17 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
             "install PHP (package `php-cli`, with its extensions mbstring and xml)",
         ),
         ("composer", "install Composer"),
+        (
+            "phpunit",
+            "install PHPUnit (package `phpunit`), or require it in composer.json",
+        ),
     ],
     caches: &[("COMPOSER_CACHE_DIR", ".cache/composer")],
     registry: None,
     example: "vendor/bin/phpunit",
 };
+
+const CONFIGURATION: [&str; 3] = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"];
 
 fn unit(folder: &Folder<'_>) -> Option<Unit> {
     let package = folder.json("composer.json")?;
@@ -46,12 +53,11 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
     if has("/require") || has("/require-dev") || has("/autoload") {
         unit.install = Some("composer install --no-interaction --no-progress".to_owned());
     }
-    let configuration = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"];
     unit = if script("test") {
         unit.tested_by("composer test", "composer run-script --timeout=0 test")
     } else if requires("pestphp/pest") || folder.has("tests/Pest.php") {
         unit.tested_by("pest", "vendor/bin/pest")
-    } else if requires("phpunit/phpunit") || folder.first(&configuration).is_some() {
+    } else if requires("phpunit/phpunit") || folder.first(&CONFIGURATION).is_some() {
         unit.tested_by("phpunit", "vendor/bin/phpunit")
     } else {
         unit
@@ -61,4 +67,11 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
         unit.lint.push(lint);
     }
     Some(unit)
+}
+
+/// Tests without a `composer.json`: for the `phpunit` of the machine, as its configuration has them.
+fn tests_alone(folder: &Folder<'_>, _: &str) -> Option<Unit> {
+    let by = folder.first(&CONFIGURATION)?;
+    let unit = Unit::new(by, "phpunit").needs("php").needs("phpunit");
+    Some(unit.tested_by("phpunit", "phpunit"))
 }

@@ -29,6 +29,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
         "noxfile.py",
     ],
     unit,
+    tests_alone: Some(unit_by),
     test_files: &TEST_FILES,
     gates: &gates::ALL,
     programs: &[
@@ -74,7 +75,10 @@ const TEST_FILES: [&str; 2] = ["test_*.py", "*_test.py"];
 const TESTS: &str = "python tests";
 
 fn unit(folder: &Folder<'_>) -> Option<Unit> {
-    let by = folder.first(TOOLCHAIN.manifests)?;
+    unit_by(folder, folder.first(TOOLCHAIN.manifests)?)
+}
+
+fn unit_by(folder: &Folder<'_>, by: &str) -> Option<Unit> {
     let project = Project::read(folder);
     let manager = Manager::of(folder, &project);
     let is_for_pytest = pytest::is_for_pytest(folder);

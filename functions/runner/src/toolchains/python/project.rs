@@ -8,9 +8,13 @@ use crate::toolchains::unit::Cover;
 
 /// Extras and groups with what tests need.
 const TEST_SETS: [&str; 4] = ["test", "tests", "testing", "dev"];
+/// File of what the project needs itself.
+const OWN: &str = "requirements.txt";
+/// Part of the names of those that are for all of the development.
+const DEVELOPMENT: &str = "dev";
 /// Files of requirements: of the project, and of its tests.
 const REQUIREMENTS: [&str; 13] = [
-    "requirements.txt",
+    OWN,
     "requirements-test.txt",
     "requirements-tests.txt",
     "requirements-dev.txt",
@@ -52,14 +56,12 @@ impl Project {
                 extras.push(set.to_owned());
             }
         }
-        let groups = sets(pyproject.get("dependency-groups"));
-        let mut declared = String::new();
-        let mut requirements = Vec::new();
+        let mut groups = sets(pyproject.get("dependency-groups"));
+        let mut requirements: Vec<(&str, String)> = Vec::new();
         for file in REQUIREMENTS {
             let text = folder.text(file).unwrap_or_default();
             if text.lines().any(is_requirement) {
-                requirements.push(file);
-                declared.push_str(&text);
+                requirements.push((file, text));
             }
         }
         let has_dependencies = !strings(of_project("dependencies")).is_empty();
@@ -69,15 +71,30 @@ impl Project {
             || has_dependencies
             || !extras.is_empty()
             || (project.is_some() && folder.has_folder("src"));
-        declared.extend(strings(of_project("dependencies")));
-        let tables = [
-            (of_project("optional-dependencies"), &extras),
-            (pyproject.get("dependency-groups"), &groups),
-        ];
-        for (table, names) in tables {
-            let lists = names.iter().filter_map(|name| table?.get(name));
-            declared.extend(lists.flat_map(|list| strings(Some(list))));
+        let declared = |extras: &[String], groups: &[String], requirements: &[(&str, String)]| {
+            let mut text = String::new();
+            for (table, names) in [
+                (of_project("optional-dependencies"), extras),
+                (pyproject.get("dependency-groups"), groups),
+            ] {
+                let lists = names.iter().filter_map(|name| table?.get(name));
+                text.extend(lists.flat_map(|list| strings(Some(list))));
+            }
+            text.extend(requirements.iter().map(|(_, text)| text.as_str()));
+            text
+        };
+        // Tools of development are installed only where the tests' own needs are not apart from them.
+        let of_tests = |name: &str| !name.contains(DEVELOPMENT);
+        let test_extras = only(&extras, |name| of_tests(name));
+        let test_groups = only(&groups, |name| of_tests(name));
+        let test_requirements = only(&requirements, |(file, _)| of_tests(file) && *file != OWN);
+        if declared(&test_extras, &test_groups, &test_requirements).contains("pytest") {
+            (extras, groups) = (test_extras, test_groups);
+            requirements.retain(|(file, _)| of_tests(file));
         }
+        let mut declared = declared(&extras, &groups, &requirements);
+        declared.extend(strings(of_project("dependencies")));
+        let requirements = requirements.into_iter().map(|(file, _)| file).collect();
         Project {
             pyproject,
             extras,
@@ -100,7 +117,7 @@ impl Project {
 
     /// True if it declares what its tests need apart from what it needs itself.
     pub(super) fn declares_tests(&self) -> bool {
-        let of_tests = |file: &str| file != "requirements.txt";
+        let of_tests = |file: &str| file != OWN;
         !self.extras.is_empty()
             || !self.groups.is_empty()
             || self.requirements.iter().any(|file| of_tests(file))
@@ -122,6 +139,10 @@ impl Project {
         members.extend(except.iter().map(|one| format!("!{one}")));
         Cover::Members(members)
     }
+}
+
+fn only<T: Clone>(all: &[T], is_meant: impl Fn(&T) -> bool) -> Vec<T> {
+    all.iter().filter(|one| is_meant(one)).cloned().collect()
 }
 
 fn sets(table: Option<&Value>) -> Vec<String> {

@@ -15,6 +15,8 @@ const OTHER_KEYS: [&str; 7] = [
 ];
 /// Words by which a command says that a module of the environment runs.
 const PYTHONS: [&str; 4] = ["python", "python3", "{envpython}", "{env_python}"];
+/// Starts of the sections for versions of Python, where the commands are in these.
+const VERSIONS: [&str; 2] = ["[testenv:py{", "[testenv:py3"];
 /// Longest configuration, in lines.
 const MAX_LINES: usize = 5_000;
 
@@ -31,13 +33,18 @@ pub(super) fn configuration(folder: &Folder<'_>, project: &Project) -> Option<St
 /// Arguments of pip for what the environment `[testenv]` installs, if it does nothing else than that and
 /// running pytest or unittest. Files of requirements that are not there are left out.
 pub(super) fn plain_requirements(folder: &Folder<'_>, text: &str) -> Option<Vec<String>> {
-    let keys = keys(text);
+    let mut keys = keys_of(text, "[testenv]");
+    if !keys.iter().any(|(key, _)| *key == "commands") {
+        let mut sections = text.lines().map(str::trim);
+        let section = sections.find(|line| VERSIONS.iter().any(|start| line.starts_with(start)))?;
+        keys.extend(keys_of(text, section));
+    }
     let is_other = |(key, _): &(&str, Vec<&str>)| OTHER_KEYS.contains(key);
     if keys.iter().any(is_other) {
         return None;
     }
     let values = |name: &str| {
-        let mut keys = keys.iter();
+        let mut keys = keys.iter().rev();
         keys.find(|(key, _)| *key == name)
             .map(|(_, values)| values.as_slice())
     };
@@ -61,14 +68,14 @@ pub(super) fn plain_requirements(folder: &Folder<'_>, text: &str) -> Option<Vec<
     Some(arguments)
 }
 
-/// Keys of `[testenv]`, each with the lines of its value.
-fn keys(text: &str) -> Vec<(&str, Vec<&str>)> {
-    let mut keys: Vec<(&str, Vec<&str>)> = Vec::new();
+/// Keys of a section, each with the lines of its value.
+fn keys_of<'t>(text: &'t str, section: &str) -> Vec<(&'t str, Vec<&'t str>)> {
+    let mut keys: Vec<(&'t str, Vec<&'t str>)> = Vec::new();
     let mut is_inside = false;
     for line in text.lines().take(MAX_LINES) {
         let value = line.trim();
         if line.starts_with('[') {
-            is_inside = value == "[testenv]";
+            is_inside = value == section;
         } else if !is_inside || value.is_empty() || value.starts_with(['#', ';']) {
             continue;
         } else if line.starts_with([' ', '\t']) {
@@ -152,6 +159,10 @@ mod tests {
             (
                 "deps = -rthere.txt\n  -r {toxinidir}/gone.txt\ncommands =\n  coverage run --source a -m pytest \\\n    tests\n  coverage report",
                 Some(vec!["-r there.txt"]),
+            ),
+            (
+                "deps = a\n[testenv:lint]\ncommands = x\n[testenv:py{38,39}]\ncommands = pytest",
+                Some(vec!["a"]),
             ),
             ("deps =\n  py38: a\ncommands = pytest", None),
             ("deps = {[base]deps}\ncommands = pytest", None),

@@ -12,6 +12,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["Gemfile", "gems.rb", "*.gemspec", "Rakefile"],
     unit,
+    tests_alone: Some(unit_by),
     test_files: &["*_spec.rb", "*_test.rb", "test_*.rb"],
     gates: &gates::ALL,
     programs: &[
@@ -36,7 +37,12 @@ fn unit(folder: &Folder<'_>) -> Option<Unit> {
     let is_other = |name: &&str| *name == "Rakefile" || name.ends_with(".gemspec");
     let by = gemfile.map(str::to_owned);
     let by = by.or_else(|| folder.names().find(is_other).map(str::to_owned))?;
-    let mut unit = Unit::new(&by, if gemfile.is_some() { "bundler" } else { "ruby" });
+    unit_by(folder, &by)
+}
+
+fn unit_by(folder: &Folder<'_>, by: &str) -> Option<Unit> {
+    let gemfile = folder.first(&["Gemfile", "gems.rb"]);
+    let mut unit = Unit::new(by, if gemfile.is_some() { "bundler" } else { "ruby" });
     let exec = if gemfile.is_some() {
         let is_locked = folder.first(&["Gemfile.lock", "gems.locked"]).is_some();
         let frozen = if is_locked { "BUNDLE_FROZEN=true " } else { "" };

@@ -12,6 +12,7 @@ pub(super) static TOOLCHAIN: Toolchain = Toolchain {
     runners: &runners::ALL,
     manifests: &["Cargo.toml"],
     unit,
+    tests_alone: None,
     test_files: &["*_test.rs"],
     gates: &gates::ALL,
     programs: &[("cargo", "install Rust with rustup")],

@@ -1,6 +1,7 @@
 //! The table of detection: files, and the steps that a maintainer would run for them.
 
 mod languages;
+mod python;
 
 use std::fs;
 use std::path::Path;
@@ -113,6 +114,10 @@ fn where_nothing_is_derived_the_advice_names_what_was_seen() {
         ),
         (vec![("README.md", "")], ["no manifest", "tests: ["]),
         (
+            vec![("scripts/test.sh", "")],
+            ["scripts/test.sh", "\"sh scripts/test.sh\""],
+        ),
+        (
             vec![("tests/x/package.json", PACKAGE)],
             ["tests/x/package.json", "version: 1"],
         ),
@@ -121,6 +126,42 @@ fn where_nothing_is_derived_the_advice_names_what_was_seen() {
         for name in names {
             assert!(advice.contains(name), "{name}: {advice}");
         }
+    }
+}
+
+#[test]
+fn tests_without_a_manifest_reveal_their_language() {
+    let node = "import test from 'node:test';\n";
+    for (files, expected) in [
+        (vec![("test_a.py", PYTEST)], vec!["python3 -m pytest -q"]),
+        (
+            vec![("tests/test_a.py", UNITTEST)],
+            vec!["python3 -m unittest discover -s tests"],
+        ),
+        (vec![("spec/a_spec.rb", "")], vec!["rspec"]),
+        (vec![("t/a.t", ""), ("lib/A.pm", "")], vec!["prove -l -r t"]),
+        (
+            vec![("phpunit.xml", ""), ("tests/ATest.php", "")],
+            vec!["phpunit"],
+        ),
+        (
+            vec![("a_test.ts", "Deno.test('a', f)")],
+            vec!["deno test --allow-all"],
+        ),
+        (vec![("a.test.js", node)], vec!["node --test"]),
+        (
+            vec![("package.json", "{}"), ("test/a.mjs", node)],
+            vec!["node --test"],
+        ),
+        (vec![("package.json", "{}"), ("a.test.js", "x")], vec![]),
+        (vec![("tests/ATest.php", "")], vec![]),
+        // A manifest decides for the whole checkout.
+        (
+            vec![("go.mod", ""), ("tools/test_a.py", PYTEST)],
+            vec!["go test ./..."],
+        ),
+    ] {
+        assert_eq!(steps(&files), expected, "{files:?}");
     }
 }
 
