@@ -76,9 +76,10 @@ function outcome(status) {
 
 /** @param {HTMLElement} place @param {string} id @param {AbortSignal} signal */
 async function showRun(place, id, signal) {
-  const [facts, timeline, logs, diff] = [1, 2, 3, 4].map(() => h("section", {}));
-  if (!facts || !timeline || !logs || !diff) return;
-  fill(place, h("p", {}, link("‹ All runs", () => go("runs", {}))), h("h2", {}, id), facts, h("h2", {}, "Timeline"), timeline, h("h2", {}, "What the agent wrote"), logs, h("h2", {}, "What it changed"), diff);
+  const [facts, checks, timeline, logs, diff] = [1, 2, 3, 4, 5].map(() => h("section", {}));
+  if (!facts || !checks || !timeline || !logs || !diff) return;
+  fill(checks, h("p", { class: "note" }, "Nothing was verified yet."));
+  fill(place, h("p", {}, link("‹ All runs", () => go("runs", {}))), h("h2", {}, id), facts, h("h2", {}, "Checks of the last verification"), checks, h("h2", {}, "Timeline"), timeline, h("h2", {}, "What the agent wrote"), logs, h("h2", {}, "What it changed"), diff);
   const path = { id };
   const reads = async () => {
     const run = await get("/v1/runs/{id}", {}, { path, signal });
@@ -91,7 +92,40 @@ async function showRun(place, id, signal) {
     return run;
   };
   await reads();
-  void follow(timeline, id, signal, () => void reads().catch(() => {}));
+  void follow(timeline, id, signal, (event) => {
+    if (["verification.passed", "verification.failed"].includes(event.type)) showChecks(checks, event.data);
+    void reads().catch(() => {});
+  });
+}
+
+/** @typedef {{name: string, status: string, message: string}} Check */
+
+/**
+ * The checks of a verification, and what is known of each on the base commit.
+ * @param {HTMLElement} place @param {Record<string, unknown>} data
+ */
+function showChecks(place, data) {
+  const results = /** @type {{level: string, checks: Check[]}[]} */ (Array.isArray(data["results"]) ? data["results"] : []);
+  const baseline = /** @type {{preExisting?: string[], introduced?: string[], fixed?: string[]}} */ (data["baseline"] ?? {});
+  /** @param {Check} check */
+  const compared = (check) => {
+    if (baseline.preExisting?.includes(check.name)) return "pre-existing";
+    if (baseline.introduced?.includes(check.name)) return "introduced";
+    return baseline.fixed?.includes(check.name) ? "fixed" : "–";
+  };
+  const rows = results.flatMap((result) => result.checks.map((check) => [result.level, check.name, verdict(check.status), compared(check), check.message.slice(0, 300)]));
+  // Findings that pass have no checks.
+  const named = new Set(results.flatMap((result) => result.checks.map((check) => check.name)));
+  const gone = (baseline.fixed ?? []).filter((name) => !named.has(name)).map((name) => ["–", name, verdict("passed"), "fixed", ""]);
+  const all = [...rows, ...gone];
+  if (all.length === 0) return fill(place, h("p", { class: "note" }, "There was nothing to check."));
+  fill(place, table("Checks, compared with the base commit", [{ name: "Level" }, { name: "Check" }, { name: "Status" }, { name: "Base" }, { name: "Message" }], all));
+}
+
+/** @param {string} status */
+function verdict(status) {
+  const tone = status === "passed" ? "good" : ["failed", "error"].includes(status) ? "bad" : "";
+  return h("span", { class: tone }, status);
 }
 
 /** @param {HTMLElement} place @param {Awaited<ReturnType<typeof get<"/v1/runs/{id}">>>} run */
@@ -110,7 +144,7 @@ function showFacts(place, run) {
 
 /**
  * The timeline of a run, live until the run is over.
- * @param {HTMLElement} place @param {string} id @param {AbortSignal} signal @param {() => void} changed
+ * @param {HTMLElement} place @param {string} id @param {AbortSignal} signal @param {(event: TimelineEvent) => void} changed
  */
 async function follow(place, id, signal, changed) {
   const list = h("ol", {});
@@ -126,7 +160,7 @@ async function follow(place, id, signal, changed) {
         list.append(h("li", {}, `${moment(event.timestamp)} `, h("strong", {}, event.type), ` ${summary(event)}`));
         while (list.children.length > MAX_EVENTS) list.firstElementChild?.remove();
         announce(event.type);
-        changed();
+        changed(event);
         if (["run.completed", "run.failed", "run.cancelled"].includes(event.type)) {
           state.textContent = "The run is over.";
           return;
