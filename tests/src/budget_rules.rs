@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use awo_domain::budget::{Budget, OnLimit, Spender};
 use awo_domain::cost::record::CostRecord;
 use awo_domain::{RunId, Timestamp};
+use awo_store::runs::verifications::Verification;
 use serde_json::Value;
 
 use crate::rules::{Dump, number, text};
@@ -39,7 +40,7 @@ impl Dump {
                     tenant: record.tenant_context.as_ref(),
                     attribution: record.attribution.as_ref(),
                 };
-                if let Some(start) = budget.counts(of, self.reserved_at(&record.run_id)) {
+                if let Some(start) = budget.counts(of, self.record_reserved_at(record)) {
                     let total = record.total();
                     let counted = wanted.entry(name(start)).or_default();
                     counted.spent += total.credits_micro - total.refunds_micro;
@@ -49,6 +50,14 @@ impl Dump {
                 wanted.entry(name(start)).or_default().reserved += reserved;
             }
             self.compare(budget, wanted, broken);
+        }
+    }
+
+    /// When the credits of a record's run or verification were reserved.
+    fn record_reserved_at(&self, record: &CostRecord) -> Timestamp {
+        match record.verification_id {
+            Some(_) => record.made_at(),
+            None => self.reserved_at(&record.run_id),
         }
     }
 
@@ -80,6 +89,21 @@ impl Dump {
             let id = RunId::parse(&text(run, "runId")).expect("a run's id");
             let start = budget.counts(of, self.reserved_at(&id))?;
             Some((start, number(run, "holdMicro")))
+        });
+        counted.chain(self.open_verifications(budget)).collect()
+    }
+
+    /// Of manual verifications under way.
+    fn open_verifications(&self, budget: &Budget) -> Vec<(Timestamp, i64)> {
+        let under_way = self.partition("#verification").into_iter();
+        let counted = under_way.filter_map(|item| {
+            let item: Verification = serde_json::from_value(item.clone()).expect("a verification");
+            let of = item.reservation();
+            let spender = Spender {
+                tenant: of.tenant.as_ref(),
+                attribution: of.attribution.as_ref(),
+            };
+            Some((budget.counts(spender, of.at)?, item.hold_micro))
         });
         counted.collect()
     }

@@ -105,6 +105,7 @@ impl<'a> BulkRuns<'a> {
         let mint = &self.service.service.cloud.mint;
         let (old, items) = self.models[nth % self.models.len()].clone();
         let new = CostRecord {
+            verification_id: None,
             id: TransactionId::new(at, mint.random(at)),
             at,
             run_id: RunId::new(at, mint.random(at)),

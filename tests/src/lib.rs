@@ -7,6 +7,7 @@
 )]
 
 pub mod agents;
+mod audit_rules;
 mod budget_rules;
 pub mod bulk_runs;
 pub mod client;
@@ -38,3 +39,4 @@ pub mod subscriber_rules;
 pub mod world;
 
 mod usage_rules;
+mod verification_rules;

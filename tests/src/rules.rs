@@ -11,14 +11,29 @@ use serde_json::Value;
 use crate::budget_rules::waits_for_budget;
 use crate::deployment_rules;
 use crate::family_rules::is_suspended;
+use crate::verification_rules::is_deduction_of;
 
 /// The partitions of an organization, without those of single runs.
 const PARTITIONS: [(&str, &[&str]); 6] = [
     (
         "AWO_WORK_TABLE",
         &[
-            "", "#wo", "#run", "#queue", "#waiting", "#cascade", "#lease", "#idem", "#purge",
-            "#usage", "#day", "#again", "#cost", "#costnew", "#costsum",
+            "",
+            "#wo",
+            "#run",
+            "#queue",
+            "#waiting",
+            "#cascade",
+            "#lease",
+            "#idem",
+            "#purge",
+            "#usage",
+            "#day",
+            "#again",
+            "#cost",
+            "#costnew",
+            "#costsum",
+            "#verification",
         ],
     ),
     ("AWO_LEDGER_TABLE", &["", "#entry", "#hold", "#settled"]),
@@ -149,8 +164,15 @@ impl Dump {
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         let quiet = |partition| self.partition(partition).is_empty();
-        let partitions = ["#lease", "#queue", "#purge", "#waiting", "#cascade"];
-        partitions.into_iter().all(quiet) && self.reserved() == 0
+        let idle = [
+            "#lease",
+            "#queue",
+            "#purge",
+            "#waiting",
+            "#cascade",
+            "#verification",
+        ];
+        idle.into_iter().all(quiet) && self.reserved() == 0
     }
 
     /// What is wrong, if anything.
@@ -159,6 +181,7 @@ impl Dump {
         let mut broken = self.beside.clone();
         self.check_tally(max_concurrent, &mut broken);
         self.check_ledger(&mut broken);
+        self.check_verifications(&mut broken);
         self.check_usage(&mut broken);
         self.check_costs(&mut broken);
         self.check_statements(&mut broken);
@@ -311,7 +334,7 @@ impl Dump {
         let charged: Vec<i64> = self
             .partition("#entry")
             .iter()
-            .filter(|e| text(e, "type") == "deduction" && text(e, "runId") == id)
+            .filter(|e| is_deduction_of(e, &id))
             .map(|e| number(e, "amountMicro"))
             .collect();
         let deduction = settlement.map_or(0, |s| number(s, "deductionMicro"));
@@ -332,33 +355,6 @@ impl Dump {
         if (!is_suspended(run) && (status == "queued") != waits) || (needs_slot && !leased) {
             broken.push(format!(
                 "{id} is {status}, waits: {waits}, has a slot: {leased}"
-            ));
-        }
-    }
-
-    /// A run that was claimed has snapshots, without a gap, and knows the last of them.
-    fn check_audit(&self, run: &Value, broken: &mut Vec<String>) {
-        let id = text(run, "runId");
-        let snapshots = self.partition(&format!("#{id}#audit"));
-        let head = &run["audit"];
-        let numbers: Vec<String> = snapshots.iter().map(|s| text(s, "sk")).collect();
-        let wanted: Vec<String> = (1..=number(head, "snapshots"))
-            .map(|n| format!("{n:010}"))
-            .collect();
-        let last = snapshots.last().map(|s| text(s, "configHash"));
-        let chained = snapshots
-            .iter()
-            .skip(1)
-            .all(|s| s["previousHash"].is_string());
-        let lease = self.one("#lease", &id);
-        let claimed = lease.is_some_and(|lease| lease.get("tokenHash").is_some());
-        if numbers != wanted
-            || !chained
-            || last.unwrap_or_default() != text(head, "configHash")
-            || (claimed && snapshots.is_empty())
-        {
-            broken.push(format!(
-                "{id}: the audit {head} and the snapshots {snapshots:?}"
             ));
         }
     }

@@ -152,6 +152,17 @@ impl World {
         beside(&self.cloud, &self.settings, client)
     }
 
+    /// A store over the client that may go wrong.
+    ///
+    /// # Panics
+    /// When a setting is missing.
+    #[must_use]
+    pub fn faulty_store(&self) -> Store {
+        let client = self.faults.client(self.http.clone());
+        let cloud = Cloud::new(environment(&self.settings), client);
+        cloud.store().expect("settings")
+    }
+
     /// The product's functions in a process of their own, over the client that may go wrong.
     #[must_use]
     pub fn process(&self) -> Functions {

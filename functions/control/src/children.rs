@@ -7,7 +7,7 @@ use awo_cloud::queue::WakeUp;
 use awo_contract::body::Object;
 use awo_domain::control::{Children, ChildrenAnswer};
 use awo_domain::family::shares;
-use awo_domain::money::{MicroCredits, NanoUsd};
+use awo_domain::money::MicroCredits;
 use awo_domain::profile::Profile;
 use awo_domain::source::Branch;
 use awo_domain::stop::{Stop, StopKind};
@@ -199,17 +199,13 @@ impl ChildrenRequest<'_> {
             .map(|(order, profile)| profile.max_credits(order.terms.limits.max_credits))
             .collect();
         let shares = shares(left, &asked);
-        let least = self
-            .state
-            .rates
-            .sized(self.parent.size)
-            .cost(NanoUsd::ZERO, 1)
-            .max(MicroCredits::from_micro(1));
+        let least = self.state.rates.least_hold(self.parent.size);
         if shares.iter().any(|share| *share < least) {
             let left = MicroCredits::ZERO.max(left).to_decimal();
             return Ok(Err(format!(
                 "/children cannot be opened: the run has {left} credits left to share with its \
-                 children, which is less than their compute costs"
+                 children, and each needs {} at least: a minute of compute",
+                least.to_decimal()
             )));
         }
         for ((order, profile), share) in orders.iter_mut().zip(shares) {

@@ -5,6 +5,7 @@
 //! any other: identity by nonce or token, content by shape and range. A runner can only affect its
 //! own run.
 
+mod baseline;
 mod children;
 mod claim;
 mod diff;
@@ -96,9 +97,11 @@ async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<A
     } else if routes::ISSUE_CREDENTIALS.matches(path) {
         models::credentials(&state, &request).await
     } else if routes::CLAIM_VERIFICATION.matches(path) {
-        verification::claim(&state, &request).await
+        verification::claim(&state, &request, now).await
     } else if routes::REPORT_VERIFICATION.matches(path) {
         verification::report(&state, &request, now).await
+    } else if routes::SHARE_BASELINE.matches(path) {
+        baseline::handle(&state, &request, now).await
     } else if routes::KEEP_DIFF.matches(path) {
         diff::handle(&state, &request, now).await
     } else {

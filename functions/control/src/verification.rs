@@ -18,7 +18,7 @@ use crate::State;
 use crate::environment;
 use crate::runner::{body, is_token, token_hash};
 
-pub async fn claim(state: &State, request: &Request) -> Result<Answer, Error> {
+pub async fn claim(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
     let claim: Claim = body(request)?;
     let (org, id, nonce) = parts(&claim.nonce).ok_or(Error::Unauthorized)?;
     if !is_token(&claim.token) {
@@ -43,9 +43,12 @@ pub async fn claim(state: &State, request: &Request) -> Result<Answer, Error> {
         modified_files: asked.modified_files,
         plugins: applicable(plugins, &asked.levels, &asked.plugin_ids),
         timeout_ms: asked.timeout_ms,
+        run_id: known.run.as_ref().map(|run| run.run_id.clone()),
         environment,
     };
-    let claimed = state.store.claim_verification(&known, nonce, &token_hash);
+    let claimed = state
+        .store
+        .claim_verification(&known, nonce, &token_hash, now);
     claimed.await?;
     Answer::ok(spec)
 }

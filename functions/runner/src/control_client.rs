@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use awo_domain::control::bedrock::{SessionCredentials, credentials_path};
 use awo_domain::control::{
-    CLAIM_PATH, Children, ChildrenAnswer, Claim, Finish, IterationLog, NumberedEvent, Report,
-    ReportAnswer, RunSpec, SnapshotDiff, children_path, diff_path, finish_path, logs_path,
-    report_path,
+    BaselineAnswer, BaselineRequest, CLAIM_PATH, Children, ChildrenAnswer, Claim, Finish,
+    IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec, SnapshotDiff, baseline_path,
+    children_path, diff_path, finish_path, logs_path, report_path,
 };
 use awo_domain::manual::{
     Acknowledgement, CLAIM_VERIFICATION_PATH, VerificationReport, VerificationSpec,
@@ -76,6 +76,7 @@ pub(crate) struct ControlClient {
     report_path: String,
     logs_path: String,
     diff_path: String,
+    baseline_path: String,
     children_path: String,
     credentials_path: String,
     finish_path: String,
@@ -99,6 +100,7 @@ impl ControlClient {
             report_path: report_path(org, run),
             logs_path: logs_path(org, run),
             diff_path: diff_path(org, run),
+            baseline_path: baseline_path(org, run),
             children_path: children_path(org, run),
             credentials_path: credentials_path(org, run),
             finish_path: finish_path(org, run),
@@ -160,6 +162,15 @@ impl ControlClient {
     /// Sends what the run has changed so far.
     pub(crate) async fn diff(&self, diff: &SnapshotDiff) -> Result<ReportAnswer, CallError> {
         self.line.post(&self.diff_path, diff, CALL_TIMEOUT).await
+    }
+
+    /// Asks for the stored results of the base commit, or adds to them.
+    pub(crate) async fn baseline(
+        &self,
+        asked: &BaselineRequest,
+    ) -> Result<BaselineAnswer, CallError> {
+        let path = &self.baseline_path;
+        self.line.post(path, asked, CALL_TIMEOUT).await
     }
 
     /// Asks for children; asking again opens nothing twice.

@@ -45,8 +45,8 @@ const REPORT_LIMIT: Duration = Duration::from_secs(20);
 /// The check that stands for the environment's setup.
 const SETUP: &str = "environment";
 /// The error of a path that begins with a run and leads elsewhere.
-const ELSEWHERE: &str = "must stay in the folder of the run that it names, whose environment the \
-    verification happens in";
+const ELSEWHERE: &str = "must stay in the folder of the run that it names, in whose environment the \
+    verification happens and to which its cost is put down";
 
 /// All of it, from the claim to the last report.
 pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode {
@@ -341,8 +341,9 @@ fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<WorkDir, Wron
         tracing::info!(event = "workspace_refused", %why, "the workspace is refused");
         Wrong::work_dir(NOT_INSIDE.to_owned())
     })?;
-    let environment = spec.environment.as_ref();
-    if environment.is_some_and(|of| dir.run.as_ref() != Some(&of.run_id)) {
+    let in_environment = spec.environment.as_ref().map(|of| &of.run_id);
+    let run = spec.run_id.as_ref().or(in_environment);
+    if run.is_some_and(|run| dir.run.as_ref() != Some(run)) {
         return Err(Wrong::work_dir(ELSEWHERE.to_owned()));
     }
     let files = spec.modified_files.iter().flatten();

@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use awo_domain::Timestamp;
 use awo_domain::control::{
-    Children, ChildrenAnswer, Configuration, IterationLog, RunnerEvent, SnapshotDiff,
+    BaselineAnswer, BaselineRequest, Children, ChildrenAnswer, Configuration, IterationLog,
+    RunnerEvent, SnapshotDiff,
 };
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -104,6 +105,19 @@ impl Reporter {
     /// Sends what the run has changed so far, in the background, before the events that follow.
     pub(crate) async fn diff(&self, diff: SnapshotDiff) {
         let _ = self.event_sender.send(Message::Diff(diff)).await;
+    }
+
+    /// Asks once for the stored results of the base commit, or adds to them.
+    pub(crate) async fn baseline(
+        &self,
+        asked: BaselineRequest,
+    ) -> Result<BaselineAnswer, CallError> {
+        let client = self.client.clone();
+        let sent = self
+            .control
+            .spawn(async move { client.baseline(&asked).await });
+        sent.await
+            .unwrap_or_else(|why| Err(CallError::TryAgain(why.to_string())))
     }
 
     /// Asks for children, once. The start of the iteration that asks is stored, and the answer is the

@@ -164,6 +164,7 @@ impl State {
             parent: parent.as_ref(),
         };
         let (order, profile) = request.resolve(&self.defaults, named)?;
+        self.creation.check_hold(&order, &profile)?;
         Ok(CreateRequest {
             order,
             profile,

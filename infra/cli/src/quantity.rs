@@ -1,7 +1,7 @@
 //! Parsers of typed values: each error explains the expected form.
 
 use awo_domain::money::MicroCredits;
-use awo_domain::{DeliveryId, OrgId, RunId, WebhookId};
+use awo_domain::{DeliveryId, OrgId, RunId, VerificationId, WebhookId};
 
 /// Longest wait from a kill's SIGTERM to its SIGKILL, in milliseconds.
 const MAX_GRACE_MS: u64 = 30_000;
@@ -16,6 +16,11 @@ pub struct Argv(pub Vec<String>);
 /// Reads a run's id.
 pub fn run_id(text: &str) -> Result<RunId, String> {
     RunId::parse(text).map_err(|e| e.to_string())
+}
+
+/// Reads a manual verification's id.
+pub fn verification_id(text: &str) -> Result<VerificationId, String> {
+    VerificationId::parse(text).map_err(|e| e.to_string())
 }
 
 /// Reads a webhook's id.

@@ -8,6 +8,7 @@
 //! Events carry the runner's own numbers, from 1 and without gaps: the store accepts each number
 //! once, in order, so a repeated report changes nothing.
 
+mod baseline;
 pub mod bedrock;
 mod children;
 mod diff;
@@ -25,6 +26,7 @@ mod wire_profile;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use baseline::{BaselineAnswer, BaselineRequest, MAX_BASELINE_BYTES, baseline_path};
 pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_path};
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
 pub use endpoints::{BaseUrl, ModelEndpoint, ProviderSettings};

@@ -8,6 +8,10 @@ use utoipa::ToSchema;
 use crate::environment::Size;
 use crate::money::{MicroCredits, NanoUsd};
 
+/// The compute that a hold covers at least, at the size of its task: a task takes a minute to start, and that
+/// of a hold for less would be paid by nobody.
+pub const LEAST_HOLD_MS: i64 = 60_000;
+
 /// The kind of an entry; it implies the direction, amounts are always positive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -21,6 +25,17 @@ pub enum TransactionType {
     Purchase,
     /// Gives credits back.
     Refund,
+}
+
+/// The work that a deduction or a refund is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = CreditTransactionPurpose)]
+pub enum Purpose {
+    /// A run.
+    Run,
+    /// A manual verification of a run's workspace.
+    Verification,
 }
 
 impl TransactionType {
@@ -105,6 +120,12 @@ impl Rates {
             credits_per_minute: MicroCredits::from_micro(micro),
             ..self
         }
+    }
+
+    /// The least hold of a task of this size.
+    #[must_use]
+    pub fn least_hold(self, size: Option<Size>) -> MicroCredits {
+        self.sized(size).cost(NanoUsd::ZERO, LEAST_HOLD_MS)
     }
 
     /// The cost of a run in micro-credits, each part rounded up.

@@ -78,6 +78,9 @@ pub struct VerificationSpec {
     pub plugins: Vec<Plugin>,
     /// As the client asked.
     pub timeout_ms: u64,
+    /// The run that the path names and its cost is put down to; a path that leads elsewhere is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
     /// The environment of the run whose workspace the path names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<VerificationEnvironment>,

@@ -18,7 +18,7 @@ impl MicroCredits {
 
     /// An amount by its millionths.
     #[must_use]
-    pub fn from_micro(micro: i64) -> Self {
+    pub const fn from_micro(micro: i64) -> Self {
         Self(micro)
     }
 

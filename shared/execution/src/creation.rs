@@ -2,6 +2,7 @@
 //! snapshots of its profile and its environment.
 
 use awo_cloud::{Cloud, Mint, SetupError, settings};
+use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
 use awo_domain::profile::{Profile, resolve_built_in};
 use awo_domain::work_order::Order;
@@ -14,6 +15,7 @@ use awo_store::work_orders::{Account, NewWorkOrder};
 pub struct Creation {
     mint: Mint,
     hold: MicroCredits,
+    rates: Rates,
 }
 
 impl Creation {
@@ -25,7 +27,37 @@ impl Creation {
         Ok(Creation {
             mint: cloud.mint.clone(),
             hold: settings::default_hold(&cloud.environment)?,
+            rates: settings::rates(&cloud.environment)?,
         })
+    }
+
+    /// Checks that a client's limit of credits covers the least hold of the order's tasks.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] at the limit, or at the profile that sets it.
+    pub fn check_hold(&self, order: &Order, profile: &Profile) -> Result<(), Error> {
+        let own = order.terms.limits.max_credits;
+        let Some(hold) = profile.max_credits(own) else {
+            return Ok(());
+        };
+        let content = order.environment.as_ref().map(|chosen| &chosen.content);
+        let least = self
+            .rates
+            .least_hold(content.and_then(|content| content.size));
+        if hold >= least {
+            return Ok(());
+        }
+        let least = least.to_decimal();
+        let (path, what) = match own {
+            Some(_) => ("/limits/maxCredits", "must be"),
+            None => ("/harness", "names a profile whose maxCredits must be"),
+        };
+        Err(Error::invalid(
+            path,
+            format!(
+                "{what} at least {least} credits: a minute of compute at the size of the order's tasks"
+            ),
+        ))
     }
 
     /// The new work order of a resolved request, so many levels below a root.

@@ -4,10 +4,13 @@
 //! A verification of a run's workspace happens in the run's environment, in a task as the work order's
 //! next run would have.
 
+mod charge;
+
 use std::time::{Duration, Instant};
 
 use awo_cloud::compute::{Compute, EcsError, TaskEnd, TaskOutcome, TaskState};
-use awo_cloud::{Clock, Cloud, Mint, SetupError};
+use awo_cloud::{Clock, Cloud, Mint, SetupError, settings};
+use awo_domain::ledger::Rates;
 use awo_domain::manual::{Request, run_named_by};
 use awo_domain::run::RunStatus;
 use awo_domain::verification::CombinedResult;
@@ -19,6 +22,7 @@ use awo_store::runs::verifications::{
 };
 use awo_store::runs::verified_run::VerifiedRun;
 
+use self::charge::{Failure, is_platforms};
 use crate::launcher::Launcher;
 use crate::start_failure::start_failure;
 
@@ -41,6 +45,7 @@ pub struct Verifier {
     launcher: Launcher,
     clock: Clock,
     mint: Mint,
+    rates: Rates,
 }
 
 /// What a reading of a verification shows.
@@ -62,15 +67,16 @@ impl Verifier {
             launcher: Launcher::new(cloud)?,
             clock: cloud.clock.clone(),
             mint: cloud.mint.clone(),
+            rates: settings::rates(&cloud.environment)?,
         })
     }
 
-    /// Takes its permits, asks for the task, and returns when the task has found that the workspace is
-    /// the organization's and has a plan that reads.
+    /// Takes its permits and its hold, asks for the task, and returns when the task has found that the
+    /// workspace is the organization's and has a plan that reads.
     ///
     /// # Errors
-    /// [`Error::TooManyAtOnce`], [`Error::Invalid`] at the path that is wrong, or internal; its permits are
-    /// free again then.
+    /// [`Error::TooManyAtOnce`], [`Error::InsufficientCredits`], [`Error::OverBudget`], [`Error::Invalid`] at
+    /// the path that is wrong, or internal; its permits are free again then, and its hold is settled.
     pub async fn begin(
         &self,
         org: &OrgId,
@@ -80,21 +86,22 @@ impl Verifier {
         let run = self.verified_run(org, &request).await?;
         let now = self.clock.now();
         let id = VerificationId::new(now, self.mint.random(now));
-        let new = Verification::new(org, &id, request, self.mint.secret(), now);
-        let new = new.in_environment_of(run);
+        let hold = self.hold(&request, &run);
+        let of = (request, run);
+        let new = Verification::new(org, &id, of, self.mint.secret(), now).holding(hold);
         let mut verification = self.store.begin_verification(new, max, now).await?;
         match self.start(&verification).await {
             Ok(task_arn) => verification.task_arn = Some(task_arn),
-            Err(error) => return Err(self.over(&verification, error).await),
+            Err(error) => return Err(self.over(&verification, error.into()).await),
         }
         let limit = Duration::from_millis(BEGIN_MS.unsigned_abs());
         match self.wait(&verification, limit, false).await {
             Ok(_) => Ok(verification),
-            Err(error) => Err(self.over(&verification, error).await),
+            Err(failure) => Err(self.over(&verification, failure).await),
         }
     }
 
-    /// Waits for the result; the permit is free again then, whatever it is.
+    /// Waits for the result; the permit is free again then and the hold is settled, whatever it is.
     ///
     /// # Errors
     /// Internal, when the task was lost or took longer than it may.
@@ -103,7 +110,7 @@ impl Verifier {
         let limit = Duration::from_millis(whole_ms.unsigned_abs());
         match self.wait(of, limit, true).await {
             Ok(Observation::Finished(result)) => {
-                if let Err(error) = self.store.end_verification(of).await {
+                if let Err(error) = self.end(of, false).await {
                     tracing::warn!(
                         event = "verification_permit_not_returned",
                         ?error,
@@ -112,10 +119,11 @@ impl Verifier {
                 }
                 Ok(*result)
             }
-            Ok(_) => Err(self
-                .over(of, Error::internal("waited for too little"))
-                .await),
-            Err(error) => Err(self.over(of, error).await),
+            Ok(_) => {
+                let error = Error::internal("waited for too little");
+                Err(self.over(of, error.into()).await)
+            }
+            Err(failure) => Err(self.over(of, failure).await),
         }
     }
 
@@ -139,13 +147,14 @@ impl Verifier {
                 self.compute.find_verification(org, id).await?
             }
         };
-        let is_alive = match &task_arn {
-            Some(task_arn) => matches!(
-                self.compute.describe_task(task_arn).await?,
-                TaskState::Alive(_)
-            ),
-            None => false,
+        let state = match &task_arn {
+            Some(task_arn) => Some(self.compute.describe_task(task_arn).await?),
+            None => None,
         };
+        if let Some(state) = &state {
+            self.note_started(of, state, now).await?;
+        }
+        let is_alive = matches!(state, Some(TaskState::Alive(_)));
         let has_time = now < of.ends_at;
         let is_fresh = now.ms_since(of.changed_at) < FORGOTTEN_MS;
         if has_time && (is_alive || is_fresh) {
@@ -156,32 +165,39 @@ impl Verifier {
         if let Some(task_arn) = task_arn.filter(|_| is_alive) {
             self.compute.stop_task(&task_arn, OVERDUE).await?;
         }
-        if self.store.end_forgotten_verification(of).await? {
+        let Some(of) = &self.store.as_it_stands(of).await? else {
+            return Ok(());
+        };
+        // A task that still runs is not lost.
+        let is_free = match &state {
+            Some(TaskState::Alive(_)) => false,
+            Some(TaskState::Gone(gone)) => is_platforms(gone),
+            None => true,
+        };
+        let charge = self.charge(of, is_free, now);
+        let ended = self.store.end_forgotten_verification(of, &charge, now);
+        if ended.await? {
             tracing::warn!(event = "verification_ended_by_service", id = %of.verification_id, "ended a verification that did not end itself");
         }
         Ok(())
     }
 
-    /// The run that the path names, if it has an environment.
-    async fn verified_run(
-        &self,
-        org: &OrgId,
-        request: &Request,
-    ) -> Result<Option<VerifiedRun>, Error> {
+    /// The run that the path names, in whose environment it happens and to which its cost is put down.
+    async fn verified_run(&self, org: &OrgId, request: &Request) -> Result<VerifiedRun, Error> {
+        let refused = |why: &str| Err(Error::invalid("/workDir", why));
         let Some(run_id) = run_named_by(org, &request.work_dir) else {
-            return Ok(None);
+            return refused(OF_NO_RUN);
         };
         let Some(run) = self.store.run(org, &run_id).await? else {
-            return Ok(None);
+            return refused(OF_NO_RUN);
         };
-        let order = self.store.work_order(org, &run.work_order_id).await?;
-        let Some((order, of)) = order.and_then(|order| {
-            let of = VerifiedRun::of(&run_id, &order)?;
-            Some((order, of))
-        }) else {
-            return Ok(None);
+        let Some(order) = self.store.work_order(org, &run.work_order_id).await? else {
+            return refused(OF_NO_RUN);
         };
-        let refused = |why: &str| Err(Error::invalid("/workDir", why));
+        let verified = VerifiedRun::of(&run, &order);
+        if order.environment.is_none() {
+            return Ok(verified);
+        }
         // A run that was stopped ends before its processes do.
         let has_ended = run.status == RunStatus::Succeeded || run.compute_stopped_at.is_some();
         if !run.status.is_terminal() || !has_ended {
@@ -189,7 +205,7 @@ impl Verifier {
         }
         match order.own_containers()? {
             Some(own) if !own.services.is_empty() => refused(WITH_SERVICES),
-            _ => Ok(Some(of)),
+            _ => Ok(verified),
         }
     }
 
@@ -216,12 +232,13 @@ impl Verifier {
     }
 
     /// Ends a verification without a result; what could not be done for it is left to the sweep.
-    async fn over(&self, of: &Verification, error: Error) -> Error {
+    async fn over(&self, of: &Verification, failure: Failure) -> Error {
+        let Failure { error, is_free } = failure;
         let ended = async {
             if let Some(task_arn) = &of.task_arn {
                 self.compute.stop_task(task_arn, OVERDUE).await?;
             }
-            self.store.end_verification(of).await
+            self.end(of, is_free).await
         };
         if let Err(why) = ended.await {
             tracing::warn!(event = "verification_left_to_sweep", id = %of.verification_id, ?why, "a verification is left to the sweep");
@@ -235,7 +252,7 @@ impl Verifier {
         of: &Verification,
         limit: Duration,
         whole: bool,
-    ) -> Result<Observation, Error> {
+    ) -> Result<Observation, Failure> {
         let began = Instant::now();
         let (mut pause, mut patience) = (FIRST_LOOK, FIRST_QUESTION);
         let mut asked_at = began;
@@ -254,19 +271,25 @@ impl Verifier {
             match (self.observe(of).await?, gone) {
                 (Observation::Finished(result), _) => return Ok(Observation::Finished(result)),
                 (Observation::Begun, _) if !whole => return Ok(Observation::Begun),
-                (_, Some(gone)) => return Err(self.lost(of, &gone).await?),
+                (_, Some(gone)) => {
+                    return Err(Failure {
+                        error: self.lost(of, &gone).await?,
+                        is_free: is_platforms(&gone),
+                    });
+                }
                 _ => {}
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 3 / 2).min(LONGEST_LOOK);
         }
-        Err(Error::internal(format!(
+        let why = format!(
             "the task of a verification did not report within {} ms",
             limit.as_millis()
-        )))
+        );
+        Err(Failure::of_content(Error::internal(why)))
     }
 
-    async fn observe(&self, of: &Verification) -> Result<Observation, Error> {
+    async fn observe(&self, of: &Verification) -> Result<Observation, Failure> {
         let now_is = self.store.as_it_stands(of).await?;
         let gone = || Error::internal("a verification was ended by another request");
         match now_is.ok_or_else(gone)?.standing {
@@ -274,10 +297,8 @@ impl Verifier {
             VerificationStanding::Begun {} => Ok(Observation::Begun),
             VerificationStanding::Refused { file, message } => {
                 let file = file.map(|file| format!("/modifiedFiles/{file}"));
-                Err(Error::invalid(
-                    file.as_deref().unwrap_or("/workDir"),
-                    message,
-                ))
+                let path = file.as_deref().unwrap_or("/workDir");
+                Err(Failure::of_content(Error::invalid(path, message)))
             }
             VerificationStanding::Finished { result } => {
                 Ok(Observation::Finished(Box::new(result)))
@@ -308,7 +329,17 @@ impl Verifier {
     /// How its task ended, if it is known to have.
     async fn is_gone(&self, of: &Verification, began: Instant) -> Option<TaskEnd> {
         let task_arn = of.task_arn.as_ref()?;
-        match self.compute.describe_task(task_arn).await {
+        let state = self.compute.describe_task(task_arn).await;
+        if let Ok(state) = &state
+            && let Err(error) = self.note_started(of, state, self.clock.now()).await
+        {
+            tracing::warn!(
+                event = "verification_start_not_noted",
+                ?error,
+                "the start of a client's container could not be noted; the next reading does it"
+            );
+        }
+        match state {
             Ok(TaskState::Alive(_)) => None,
             Ok(TaskState::Gone(gone)) => {
                 let is_known = gone.exit_code.is_some() || began.elapsed() > UNKNOWN_LIMIT;
@@ -326,6 +357,9 @@ impl Verifier {
     }
 }
 
+/// The fault of a path that no run's cost could be put down to.
+const OF_NO_RUN: &str = "must lie in the folder of a run of your organization, such as the run's own \
+    workDir; a purged run has none";
 /// The fault of the path of a run whose agent could see the secrets of its environment.
 const AT_WORK: &str = "belongs to a run that has not ended and has an environment: ask again once the \
     run has ended";

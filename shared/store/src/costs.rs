@@ -189,6 +189,7 @@ impl Settling<'_> {
             id: self.charge.transaction_id.clone(),
             at: self.charge.transaction_id.made_at(),
             run_id: run.run_id.clone(),
+            verification_id: None,
             work_order_id: Some(run.work_order_id.clone()),
             outcome: Some(self.outcome),
             tenant_context: run.tenant_context.clone(),
@@ -196,7 +197,7 @@ impl Settling<'_> {
             is_refund: false,
             price_list: (run.price_list.clone())
                 .filter(|_| self.settled.deduction > MicroCredits::ZERO),
-            parts: charged.parts(self.outcome),
+            parts: charged.parts(Some(self.outcome)),
         }
     }
 }

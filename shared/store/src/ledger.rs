@@ -6,4 +6,5 @@ pub mod checkpoints;
 pub mod credit_prices;
 pub mod credits;
 pub mod holds;
+pub mod refunds;
 pub mod statements;

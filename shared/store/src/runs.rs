@@ -1,6 +1,7 @@
 //! Runs: their items and how they are read and listed.
 
 pub mod audit;
+pub mod baselines;
 pub mod details;
 pub mod diffs;
 pub mod lifecycle;

@@ -156,7 +156,8 @@ async fn refund(service: &TestService, run: &RunId) {
         ..Booking::default()
     };
     let of = (MicroCredits::from_micro(250_007), &booking);
-    let refunded = store.refund(&service.org, &id, run, of, now);
+    let work = awo_store::ledger::refunds::ChargedWork::Run(run.clone());
+    let refunded = store.refund(&service.org, &id, &work, of, now);
     refunded.await.expect("a refund");
 }
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use awo_cloud::queue::WakeUp;
+use awo_domain::ledger::CostParts;
 use awo_domain::manual::Request;
-use awo_domain::{Error, OrgId, VerificationId};
+use awo_domain::{Error, OrgId, RunId, TransactionId, VerificationId, WorkOrderId};
 use awo_execution::dispatcher::Dispatcher;
 use awo_store::capacity::permits::MaxTasks;
+use awo_store::runs::lifecycle::settle::Charge;
 use awo_store::runs::verifications::Verification;
 use awo_tests::deployment_rules::{broken_permits, taken};
 use awo_tests::rules::client;
@@ -190,7 +192,9 @@ fn verification(world: &World, org: &OrgId) -> Verification {
         "workDir": "/w", "levels": [], "pluginIds": [], "timeoutMs": 1_000,
     }))
     .unwrap();
-    Verification::new(org, &id, request, world.cloud.mint.secret(), now)
+    let run = json!({ "runId": RunId::new(now, 1), "workOrderId": WorkOrderId::new(now, 1) });
+    let of = (request, serde_json::from_value(run).unwrap());
+    Verification::new(org, &id, of, world.cloud.mint.secret(), now)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -226,8 +230,15 @@ async fn the_permits_of_all_shards_together_are_never_more_than_the_limit_whatev
     assert_eq!(taken_permits(&world).await, 33, "three of thirty rivals");
     assert!(begin(33).await.is_empty() && begin(20).await.is_empty());
     for one in held.drain(..) {
-        store.end_verification(&one).await.unwrap();
-        store.end_verification(&one).await.unwrap();
+        let charge = Charge {
+            cost: CostParts::default(),
+            compute_ms: 0,
+            is_free: true,
+            transaction_id: TransactionId::new(now, 1),
+        };
+        let ended = store.end_verification(&one, &charge, now).await.unwrap();
+        let again = store.end_verification(&one, &charge, now).await.unwrap();
+        assert!(ended && !again);
     }
     assert_eq!(taken_permits(&world).await, 0);
 }

@@ -190,7 +190,13 @@ async fn a_settlement_that_costs_less_frees_the_rest_at_once_and_a_refund_what_i
     let of = (MicroCredits::from_micro(500_000), &Booking::default());
     let store = cloud.store().unwrap();
     store
-        .refund(&service.org, &id, &run, of, now)
+        .refund(
+            &service.org,
+            &id,
+            &awo_store::ledger::refunds::ChargedWork::Run(run),
+            of,
+            now,
+        )
         .await
         .unwrap();
     assert_eq!(standing(&service, &budget).await.0, spent - 0.5);

@@ -88,7 +88,8 @@ pub async fn story(service: &TestService, dice: &mut Dice) {
             let now = cloud.clock.now();
             let id = TransactionId::new(now, cloud.mint.random(now));
             let of = (MicroCredits::from_micro(7_003), &Booking::default());
-            let refunded = store.refund(&service.org, &id, &run.run_id, of, now).await;
+            let work = awo_store::ledger::refunds::ChargedWork::Run(run.run_id.clone());
+            let refunded = store.refund(&service.org, &id, &work, of, now).await;
             refunded.unwrap();
         }
     }

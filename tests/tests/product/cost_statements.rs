@@ -53,7 +53,8 @@ async fn refund(service: &TestService, run: &DrivenRun, micro: i64) {
     let id = TransactionId::new(now, cloud.mint.random(now));
     let of = (MicroCredits::from_micro(micro), &Booking::default());
     let store = cloud.store().unwrap();
-    let refunded = store.refund(&service.org, &id, &run.run_id, of, now);
+    let work = awo_store::ledger::refunds::ChargedWork::Run(run.run_id.clone());
+    let refunded = store.refund(&service.org, &id, &work, of, now);
     refunded.await.unwrap();
 }
 

@@ -113,7 +113,8 @@ async fn refund_a_month_later(service: &TestService) {
     let now = cloud.clock.now();
     let id = TransactionId::new(now, cloud.mint.random(now));
     let of = (MicroCredits::from_micro(7_001), &Booking::default());
-    let refunded = store.refund(&service.org, &id, &run.run_id, of, now);
+    let work = awo_store::ledger::refunds::ChargedWork::Run(run.run_id.clone());
+    let refunded = store.refund(&service.org, &id, &work, of, now);
     refunded.await.unwrap();
 }
 

@@ -80,6 +80,7 @@ mod rivals;
 mod run_errors;
 mod sandboxes;
 mod secrets;
+mod shared_baselines;
 mod shares;
 mod single_server;
 mod slow_ends;

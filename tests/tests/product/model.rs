@@ -10,6 +10,7 @@ mod moves;
 mod reference;
 mod runs;
 mod system;
+mod verifications;
 
 use awo_domain::budget::OnLimit;
 use awo_tests::faults::Fault;
@@ -82,6 +83,10 @@ pub enum Move {
     TaskEvent {
         order: usize,
     },
+    /// A manual verification of the order's newest run, from its hold to its settlement.
+    Verify {
+        order: usize,
+    },
     Sweep {
         beats: bool,
     },
@@ -127,7 +132,8 @@ impl Move {
             | Move::Report { order, .. }
             | Move::Finish { order, .. }
             | Move::TaskDies { order }
-            | Move::TaskEvent { order } => Some(*order),
+            | Move::TaskEvent { order }
+            | Move::Verify { order } => Some(*order),
             Move::Create { .. }
             | Move::WakeUp
             | Move::Sweep { .. }
@@ -167,6 +173,7 @@ fn of_order(order: usize) -> impl Strategy<Value = Move> {
         4 => any::<(bool, bool)>().prop_map(move |(success, dead)| Move::Finish { order, success, dead }),
         2 => Just(Move::TaskDies { order }),
         4 => Just(Move::TaskEvent { order }),
+        2 => Just(Move::Verify { order }),
     ]
 }
 
@@ -269,6 +276,8 @@ impl ReferenceStateMachine for Reference {
             } => model.finish(order, success, dead),
             Move::TaskDies { order } => model.task_dies(order),
             Move::TaskEvent { order } => model.task_event(order),
+            // It changes no work order; the rules check its hold and its settlement.
+            Move::Verify { .. } => {}
             Move::Sweep { beats } => {
                 model.sweep(SWEEP_MS, beats);
                 // A sweep that may have gone wrong is followed by another one.

@@ -33,7 +33,7 @@ async fn ledger(service: &TestService) -> Vec<Value> {
                 .refund(
                     &service.org,
                     &id,
-                    &run.run_id,
+                    &awo_store::ledger::refunds::ChargedWork::Run(run.run_id.clone()),
                     (amount, &Booking::default()),
                     now,
                 )
@@ -165,7 +165,8 @@ async fn an_entry_names_its_purpose_its_prices_and_its_author() {
         reference: Some("TICKET-7".to_owned()),
     };
     let store = cloud.store().unwrap();
-    let refund = store.refund(&service.org, &id, &run.run_id, (amount, &booking), now);
+    let work = awo_store::ledger::refunds::ChargedWork::Run(run.run_id.clone());
+    let refund = store.refund(&service.org, &id, &work, (amount, &booking), now);
     refund.await.unwrap();
     let all = client.get("/v1/credits/usage").await.body;
     let (refund, deduction) = (&all["transactions"][0], &all["transactions"][1]);

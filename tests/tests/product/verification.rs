@@ -1,7 +1,9 @@
 //! Manual verification: on the workspace of a run, inside its organization's own folder and nowhere
 //! else.
 
+mod crashes;
 mod ends;
+mod paid;
 mod shared;
 mod starts;
 
@@ -9,7 +11,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use awo_domain::OrgId;
-use awo_tests::client::Answer;
+use awo_tests::client::{Answer, Client};
 use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
@@ -19,17 +21,35 @@ use crate::plugins::{register, switch};
 
 const RUN: &str = "/api/v1/verification/run";
 
-/// A workspace as a run would have left it.
-fn workspace(service: &TestService, org: &OrgId, files: &[(&str, &str)]) -> PathBuf {
-    let name = format!("w{}", files.len());
-    let root = service.dir.path().join("workspaces");
-    let dir = root.join(org.as_str()).join(name).join("workspace");
+/// A run that the client's organization has.
+async fn run_of(client: &Client) -> String {
+    let mut order = awo_tests::agents::order("https://git.example/a.git", "true");
+    order["limits"] = json!({ "maxCredits": 1 });
+    let made = client.post("/v1/work-orders", &order).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    made.body["runId"].as_str().unwrap().to_owned()
+}
+
+/// A workspace as a run of this organization would have left it.
+async fn workspace_of(
+    service: &TestService,
+    (org, client): (&OrgId, &Client),
+    files: &[(&str, &str)],
+) -> PathBuf {
+    let root = service.dir.path().join("workspaces").join(org.as_str());
+    let dir = root.join(run_of(client).await).join("workspace");
+    std::fs::create_dir_all(&dir).unwrap();
     for (name, content) in files {
         let path = dir.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
     dir
+}
+
+/// As [`workspace_of`], of the service's own organization.
+async fn workspace(service: &TestService, files: &[(&str, &str)]) -> PathBuf {
+    workspace_of(service, (&service.org, &service.client), files).await
 }
 
 async fn verify(service: &TestService, dir: &Path, more: &Value) -> Answer {
@@ -75,7 +95,7 @@ const PLAN: &str = "contracts: {forbiddenFiles: ['**/*.pem'], requiredFiles: [RE
                     sanity: {forbidDebugLeftovers: true}\n";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_workspace_of_a_finished_run_is_verified_in_place_and_costs_nothing() {
+async fn the_workspace_of_a_finished_run_is_verified_in_place() {
     let service = TestService::start(1_000_000, &[]).await;
     let repository = Repository::with(&[(
         "Makefile",
@@ -92,7 +112,6 @@ async fn the_workspace_of_a_finished_run_is_verified_in_place_and_costs_nothing(
     let dir = PathBuf::from(run["workDir"].as_str().unwrap());
     let plugin = json!({ "id": "custom:prompt", "command": ["sh", "-c", "grep -q why $AWO_PROMPT && test -e done"] });
     register(&service.client, &plugin).await;
-    let before = service.client.get("/v1/credits").await.body;
     let listing = |dir: &Path| {
         let mut names: Vec<_> = std::fs::read_dir(dir)
             .unwrap()
@@ -120,8 +139,6 @@ async fn the_workspace_of_a_finished_run_is_verified_in_place_and_costs_nothing(
         (&test["level"], &test["checks"][0]["name"]),
         (&json!("L1"), &json!("make test"))
     );
-    let after = service.client.get("/v1/credits").await.body;
-    assert_eq!(after["balance"], before["balance"]);
     assert_eq!(
         [listing(in_org), listing(in_workspace)],
         files,
@@ -136,14 +153,17 @@ async fn the_workspace_of_a_finished_run_is_verified_in_place_and_costs_nothing(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_workspace_outside_the_organizations_own_folder_is_refused_before_any_answer() {
     let service = quiet_service().await;
-    let (other, _) = service.another_org(10).await;
-    let dir = workspace(&service, &service.org, &[("README.md", ""), ("src/a", "")]);
-    let theirs = workspace(&service, &other, &[("README.md", "")]);
+    let (other, stranger) = service.another_org(10).await;
+    let dir = workspace(&service, &[("README.md", ""), ("src/a", "")]).await;
+    let theirs = workspace_of(&service, (&other, &stranger), &[("README.md", "")]).await;
     let org_dir = dir.ancestors().nth(2).unwrap();
     symlink(&theirs, dir.join("to-theirs")).unwrap();
     symlink("/etc", dir.join("to-etc")).unwrap();
     symlink("src", dir.join("to-ours")).unwrap();
-    let other_way = dir.join(format!("../../../{other}/w1/workspace"));
+    let their_run = theirs
+        .strip_prefix(service.dir.path().join("workspaces"))
+        .unwrap();
+    let other_way = dir.join("../../..").join(their_run);
     for bad in [
         &theirs,
         &dir.join("to-theirs"),
@@ -214,7 +234,7 @@ async fn modified_files_limit_the_files_that_are_checked_and_levels_harness_and_
         ("a.rs", "dbg!(1);\n"),
         ("b.rs", "\n"),
     ];
-    let dir = workspace(&service, &service.org, &files);
+    let dir = workspace(&service, &files).await;
     register(
         &service.client,
         &json!({ "id": "custom:ok", "command": ["true"] }),

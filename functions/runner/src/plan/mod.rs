@@ -7,6 +7,7 @@
 mod bounds;
 mod detected;
 mod executed;
+mod narrowed;
 mod needs;
 mod types;
 mod values;
@@ -24,6 +25,7 @@ use crate::toolchains::{Manifest, Program, is_test_file};
 use crate::verify::every_file;
 
 pub(crate) use detected::Reasons;
+pub(crate) use narrowed::SET_UP;
 pub(crate) use needs::ordered;
 pub(crate) use types::{
     Blackbox, Command, Coverage, CoverageFormat, Expect, Plan, Schema, SchemaCheck, TestReport,

@@ -14,11 +14,13 @@ mod outages;
 mod protection;
 mod services;
 mod setup;
+mod shared_baselines;
 mod steps;
 mod submodules;
 mod tools;
 mod verdicts;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -211,8 +213,12 @@ struct Tally {
     tests_changed: Vec<String>,
     /// Comparison of the newest commit with the gate that judges it.
     gate: Option<GateComparison>,
-    /// The base's own results, of the plugins that ran there.
+    /// The base's own results, of the checks that ran there.
     base: Vec<PluginResult>,
+    /// Checks that the base was asked for.
+    asked_of_base: BTreeSet<String>,
+    /// True once it is known what other runs had of the base.
+    knows_stored_base: bool,
     /// Protected files that were put back in the present iteration.
     restored: Vec<String>,
     /// Files that decide what commands do and were put back in the present iteration.

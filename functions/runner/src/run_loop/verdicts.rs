@@ -17,6 +17,7 @@ use super::{Abort, Tally, Verdict, Work, fail};
 use crate::delivery::{self, Delivery};
 use crate::git::GitError;
 use crate::layout;
+use crate::plan::Plan;
 use crate::prompt;
 use crate::stop::StopOutcome;
 use crate::verify::subject::{self, Candidate, Reference};
@@ -119,6 +120,7 @@ impl Work<'_> {
         self.write_prompt()?;
         let judgement = self.judge(tally, &self.plugins()).await?.judgement;
         let result = judgement.result;
+        self.store_base(&result.results).await;
         tally.base.clone_from(&result.results);
         tally.feedback = verify::feedback(&result);
         if tally.feedback.is_empty() {
@@ -170,6 +172,18 @@ impl Work<'_> {
     /// Verifies a commit, held against a reference, in the clean checkout of this number.
     pub(super) async fn judge_at(
         &self,
+        of: (&str, Reference<'_>),
+        number: u32,
+        plugins: &[Plugin],
+    ) -> Result<JudgedCommit, Abort> {
+        self.judge_plan(&self.frozen.plan, of, number, plugins)
+            .await
+    }
+
+    /// As [`Work::judge_at`], by another plan than the run's.
+    pub(super) async fn judge_plan(
+        &self,
+        plan: &Plan,
         (commit, reference): (&str, Reference<'_>),
         number: u32,
         plugins: &[Plugin],
@@ -206,7 +220,6 @@ impl Work<'_> {
             subject::remove(self.layout, number);
             return Err(abort);
         }
-        let plan = &self.frozen.plan;
         let tree = Tree {
             repository: self.repository,
             index: subject::index(self.layout, number),

@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use awo_domain::verification::{BaselineComparison, Check, MAX_COMPARED, PluginResult, Status};
+use awo_domain::verification::{
+    BaselineComparison, Check, MAX_COMPARED, PluginResult, Status, TestSource,
+};
 
 use super::findings::MAX_COMMAND_CHARS;
+use super::report::MAX_NAME_CHARS;
 
 /// End of the name of a check that stands for findings without names.
 const MORE: &str = " more";
@@ -90,6 +93,73 @@ fn is_rest(check: &Check) -> bool {
     count.is_some_and(|count| count.parse::<usize>().is_ok())
 }
 
+/// True if the check is this command's own, or a finding of it.
+pub(crate) fn is_of_command(check: &str, command: &str) -> bool {
+    let own: String = command.chars().take(MAX_NAME_CHARS).collect();
+    check == own || is_finding(check, command)
+}
+
+/// The failing checks of a verification that the results of the base say nothing of, by plugin.
+pub(crate) fn unjudged<'a>(
+    results: &'a [PluginResult],
+    base: &[PluginResult],
+) -> Vec<(&'a str, &'a str)> {
+    let before = Checks::of(base);
+    let failed = not_passing(results).filter(|(_, check)| check.status == Status::Failed);
+    let is_new = |(plugin, check): &(&str, &Check)| {
+        before.named(plugin, &check.name).is_none() && before.owner(plugin, &check.name).is_none()
+    };
+    let new = failed.filter(is_new);
+    new.map(|(plugin, check)| (plugin, check.name.as_str()))
+        .collect()
+}
+
+/// The results of a base that other runs may rely on: of commands whose tests were counted, and that could
+/// be judged, with their findings. Messages are left out.
+pub(crate) fn storable(results: &[PluginResult]) -> Vec<PluginResult> {
+    let is_counted = |check: &Check| {
+        let tests = check.tests.as_ref();
+        let counted = tests.is_some_and(|tests| tests.source != TestSource::ExitCode);
+        counted && check.status != Status::Error
+    };
+    let stored = results.iter().map(|result| {
+        let commands = result.checks.iter().filter(|check| is_counted(check));
+        let names: Vec<&str> = commands.map(|check| check.name.as_str()).collect();
+        let checks = result.checks.iter().filter(|check| {
+            let of = names.iter().any(|name| is_of_command(&check.name, name));
+            of && check.status != Status::Error
+        });
+        PluginResult {
+            summary: String::new(),
+            checks: checks
+                .map(|check| Check {
+                    message: String::new(),
+                    ..check.clone()
+                })
+                .collect(),
+            ..result.clone()
+        }
+    });
+    stored.filter(|result| !result.checks.is_empty()).collect()
+}
+
+/// Adds results of further checks of the base.
+pub(crate) fn add(base: &mut Vec<PluginResult>, more: Vec<PluginResult>) {
+    for result in more {
+        match base
+            .iter_mut()
+            .find(|one| one.plugin_id == result.plugin_id)
+        {
+            None => base.push(result),
+            Some(there) => {
+                let is_new = |check: &Check| !there.checks.iter().any(|one| one.name == check.name);
+                let new: Vec<Check> = result.checks.into_iter().filter(is_new).collect();
+                there.checks.extend(new);
+            }
+        }
+    }
+}
+
 fn is_finding(name: &str, command: &str) -> bool {
     let command: String = command.chars().take(MAX_COMMAND_CHARS).collect();
     name.strip_prefix(&command)
@@ -167,8 +237,9 @@ fn not_passing(results: &[PluginResult]) -> impl Iterator<Item = (&str, &Check)>
 }
 
 /// Makes warnings of named tests that fail on the base, too, and of commands that fail because of these
-/// alone. A check without names of tests is never forgiven.
-pub(crate) fn forgive(results: &mut [PluginResult], base: &[PluginResult]) {
+/// alone. A check without names of tests is never forgiven. Returns true if a test that was counted passed in
+/// a command that is forgiven.
+pub(crate) fn forgive(results: &mut [PluginResult], base: &[PluginResult]) -> bool {
     let mut forgiven: Vec<(usize, usize)> = Vec::new();
     {
         let (now, before) = (Checks::of(results), Checks::of(base));
@@ -185,127 +256,15 @@ pub(crate) fn forgive(results: &mut [PluginResult], base: &[PluginResult]) {
             }
         }
     }
+    let mut has_passed = false;
     for (r, c) in forgiven {
         let check = &mut results[r].checks[c];
+        has_passed |= check.tests.is_some_and(|tests| tests.counts().passed > 0);
         check.status = Status::Warning;
         check.message = format!("fails on the base, too: {}", check.message);
     }
+    has_passed
 }
 
 #[cfg(test)]
-mod tests {
-    use awo_domain::verification::Level;
-
-    use super::*;
-
-    fn result(checks: &[(&str, Status)]) -> Vec<PluginResult> {
-        let checks = checks.iter().map(|(name, status)| Check {
-            name: (*name).to_owned(),
-            status: *status,
-            message: String::new(),
-            tests: None,
-        });
-        vec![PluginResult {
-            plugin_id: "built-in:tests".to_owned(),
-            status: Status::Failed,
-            level: Level::L1,
-            summary: String::new(),
-            checks: checks.collect(),
-            duration_ms: 0,
-        }]
-    }
-
-    /// Pre-existing, introduced, and whether only those are left that the base has.
-    fn compared(
-        now: &[(&str, Status)],
-        base: &[(&str, Status)],
-    ) -> (Vec<String>, Vec<String>, bool) {
-        let comparison = compare(&result(now), &result(base), "b", false);
-        let only = comparison.only_pre_existing;
-        (comparison.pre_existing, comparison.introduced, only)
-    }
-
-    use Status::{Error, Failed, Passed};
-
-    #[test]
-    fn a_failure_is_the_bases_if_the_same_check_fails_there() {
-        let now = [("unit", Failed), ("lint", Failed)];
-        let (old, new, only) = compared(&now, &[("unit", Failed), ("lint", Passed)]);
-        assert_eq!(
-            (old, new, only),
-            (vec!["unit".into()], vec!["lint".into()], false)
-        );
-        let (old, new, only) = compared(&now[..1], &[("unit", Failed)]);
-        assert_eq!((old, new, only), (vec!["unit".into()], vec![], true));
-    }
-
-    #[test]
-    fn what_was_not_judged_on_either_side_is_neither() {
-        for (now, base) in [
-            (("unit", Failed), ("unit", Error)),
-            (("unit", Error), ("unit", Failed)),
-            (("unit", Failed), ("other", Failed)),
-        ] {
-            assert_eq!(
-                compared(&[now], &[base]),
-                (vec![], vec![], false),
-                "{now:?} {base:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn names_of_tests_decide_and_not_that_their_command_fails_on_both() {
-        let base = [("unit", Failed), ("unit: a", Failed)];
-        let (old, new, only) = compared(&[("unit", Failed), ("unit: a", Failed)], &base);
-        assert_eq!((old.len(), new.len(), only), (2, 0, true));
-        let (old, new, only) = compared(&[("unit", Failed), ("unit: b", Failed)], &base);
-        assert_eq!((old.len(), new.len(), only), (0, 2, false));
-    }
-
-    #[test]
-    fn findings_beyond_those_with_names_are_neither() {
-        let now = [
-            ("unit", Failed),
-            ("unit: a", Failed),
-            ("unit: 3 more", Failed),
-        ];
-        let base = [
-            ("unit", Failed),
-            ("unit: b", Failed),
-            ("unit: 2 more", Failed),
-        ];
-        assert_eq!(compared(&now, &base), (vec![], vec![], false));
-    }
-
-    #[test]
-    fn what_the_base_fails_and_passes_now_is_fixed() {
-        let base = [("unit", Failed), ("unit: a", Failed), ("lint", Failed)];
-        let now = [("unit", Passed), ("lint", Failed)];
-        let comparison = compare(&result(&now), &result(&base), "b", true);
-        assert_eq!(comparison.fixed, ["unit", "unit: a"]);
-        assert_eq!(comparison.pre_existing, ["lint"]);
-    }
-
-    #[test]
-    fn only_named_tests_that_the_base_fails_are_forgiven_with_their_command() {
-        let statuses = |now: &[(&str, Status)], base: &[(&str, Status)]| {
-            let mut now = result(now);
-            forgive(&mut now, &result(base));
-            let checks = now[0].checks.iter().map(|check| check.status.passes());
-            checks.collect::<Vec<bool>>()
-        };
-        let old = [("unit", Failed), ("unit: a", Failed)];
-        assert_eq!(statuses(&old, &old), [true, true]);
-        let more = [("unit", Failed), ("unit: a", Failed), ("unit: b", Failed)];
-        assert_eq!(statuses(&more, &old), [false, true, false]);
-        let nameless = [("unit", Failed)];
-        assert_eq!(statuses(&nameless, &nameless), [false]);
-        let rest = [
-            ("unit", Failed),
-            ("unit: a", Failed),
-            ("unit: 1 more", Failed),
-        ];
-        assert_eq!(statuses(&rest, &rest), [false, true, false]);
-    }
-}
+mod tests;

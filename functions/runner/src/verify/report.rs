@@ -19,7 +19,7 @@ const MAX_MESSAGES_BYTES: usize = 131_072;
 /// All results as JSON, in which a message may be much longer.
 const MAX_JSON_BYTES: usize = 280_000;
 /// Longest name of a check; a command without a name is its own.
-const MAX_NAME_CHARS: usize = 120;
+pub(super) const MAX_NAME_CHARS: usize = 120;
 /// Checks of each plugin that stay where even their names are too much.
 const MAX_CHECKS: usize = 200;
 /// Most checks that a summary names.

@@ -7,7 +7,7 @@ use super::commands::{Ran, worst};
 use super::missing::Base;
 use super::{Kind, MissingTool, Verification, check};
 use crate::contained_process::{End, FinishedCommand};
-use crate::plan::{Command, ordered};
+use crate::plan::{Command, SET_UP, ordered};
 use crate::stop::StopOutcome;
 
 impl Verification<'_> {
@@ -17,7 +17,7 @@ impl Verification<'_> {
             return Ok(done);
         }
         for command in &self.plan.setup {
-            let passed = self.prepare(command, "setup: ", checks).await?;
+            let passed = self.prepare(command, SET_UP, checks).await?;
             if !passed {
                 self.set_up = Some(false);
                 return Ok(false);

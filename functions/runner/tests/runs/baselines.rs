@@ -5,7 +5,7 @@ use std::fs;
 use awo_domain::control::RunnerEvent as E;
 use awo_domain::profile::Baseline;
 use awo_domain::run::RunErrorCode as Code;
-use awo_domain::verification::{BaselineComparison, Status};
+use awo_domain::verification::{BaselineComparison, Evidence, Status};
 
 use crate::scene::{EndedRunner, Scene};
 
@@ -126,4 +126,46 @@ fn without_forgiveness_or_without_names_a_failure_of_the_base_fails_the_verdict(
         ended.failed(Code::MaxIterationsReached);
         assert!(comparison(&ended).unwrap().only_pre_existing);
     }
+}
+
+/// Whether the last verification was verified, and by which evidence.
+fn evidence(ended: &EndedRunner) -> (bool, Evidence) {
+    let found = ended.events.iter().rev().find_map(|event| match event {
+        E::VerificationFinished {
+            verified, evidence, ..
+        } => Some((*verified, *evidence)),
+        _ => None,
+    });
+    found.unwrap()
+}
+
+#[test]
+fn a_verdict_that_forgives_is_verified_by_a_counted_test_that_passed_alone() {
+    let forgiven = |unit: &str, other: &str| {
+        let plan = format!(
+            "tests:\n  - {{name: unit, run: \"printf '{unit}' > out.tap; exit 1\", \
+             report: {{format: tap, path: out.tap}}}}\n  - {{name: other, run: \"{other}\"}}\n"
+        );
+        let mut scene = Scene::new(&[("verify.yaml", &plan)], "touch x").once();
+        scene.spec.profile.verification.forgive = true;
+        let ended = scene.run();
+        ended.succeeded();
+        evidence(&ended)
+    };
+    let old = r"1..1\\nnot ok 1 - old\\n";
+    assert_eq!(forgiven(old, "true"), (false, Evidence::None));
+    let counted = forgiven(old, "echo '1 passed in 0.1s'");
+    assert_eq!(counted, (true, Evidence::Counted));
+    let beside = r"1..2\\nok 1 - good\\nnot ok 2 - old\\n";
+    assert_eq!(forgiven(beside, "true"), (true, Evidence::Counted));
+}
+
+#[test]
+fn what_a_failing_check_needs_runs_on_the_base_too() {
+    let plan = "contracts: {commands: [{name: made, run: 'echo x > made'}]}\n\
+                tests:\n  - {name: old, run: 'test -e made && test -e answer', needs: [made]}\n\
+                \x20 - {name: other, run: 'test -e x'}\n";
+    let ended = Scene::new(&[("verify.yaml", plan)], "touch x").once().run();
+    ended.failed(Code::MaxIterationsReached);
+    assert_eq!(comparison(&ended).unwrap().pre_existing, ["old"]);
 }

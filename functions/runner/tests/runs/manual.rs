@@ -103,6 +103,7 @@ impl Stage {
             modified_files: None,
             plugins: vec![custom],
             timeout_ms: 60_000,
+            run_id: None,
             environment: None,
         };
         let double = Arc::new(Double {

@@ -1,13 +1,14 @@
 //! Arguments of `awo admin`.
 
 use awo_domain::OrgId;
-use awo_domain::RunId;
 use awo_domain::api_key::KeyId;
 use awo_domain::run::RunStatus;
 use clap::{Args, Subcommand};
 
 use super::providers::ProviderArguments;
-use super::values::{BookingArguments, KeyArguments, key_id, org_name, secret_name};
+use super::values::{
+    BookingArguments, ChargeArguments, KeyArguments, key_id, org_name, secret_name,
+};
 use crate::arguments::names;
 use crate::quantity::{self, Credits};
 
@@ -161,14 +162,13 @@ pub enum Action {
         #[command(flatten)]
         booking: BookingArguments,
     },
-    /// Refund credits for a run, in total at most its cost
+    /// Refund credits for a run or a manual verification, in total at most its cost
     Refund {
         /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Run: run_…
-        #[arg(long, value_name = "ID", value_parser = quantity::run_id)]
-        run: RunId,
+        #[command(flatten)]
+        charge: ChargeArguments,
         /// Amount in credits, with up to six decimal places
         #[arg(long, value_name = "N", value_parser = quantity::credits)]
         credits: Credits,

@@ -16,8 +16,9 @@ mod values;
 
 use awo_cloud::Environment;
 use awo_domain::money::MicroCredits;
-use awo_domain::{Error, OrgId, RunId, TransactionId};
+use awo_domain::{Error, OrgId, TransactionId};
 use awo_store::ledger::credits::Booking;
+use awo_store::ledger::refunds::ChargedWork;
 use serde_json::{Value, json};
 
 use crate::arguments::Connection;
@@ -68,10 +69,10 @@ pub async fn run(
         } => add_credits(&stores, org, None, (*credits, booking)).await?,
         Action::Refund {
             org,
-            run,
+            charge,
             credits,
             booking,
-        } => add_credits(&stores, org, Some(run), (*credits, booking)).await?,
+        } => add_credits(&stores, org, charge.work().as_ref(), (*credits, booking)).await?,
         Action::CheckLedger { org } => {
             return ledger::check(&stores, org.as_ref(), output).await;
         }
@@ -123,11 +124,11 @@ async fn upgrade_keys(stores: &Stores, org: Option<&OrgId>) -> Result<Value, Fai
     Ok(json!({ "organizations": orgs.len(), "upgraded": upgraded }))
 }
 
-/// A grant, or the refund of a run.
+/// A grant, or the refund of a run or a manual verification.
 async fn add_credits(
     stores: &Stores,
     org: &OrgId,
-    run: Option<&RunId>,
+    work: Option<&ChargedWork>,
     (credits, booking): (MicroCredits, &BookingArguments),
 ) -> Result<Value, Failure> {
     let booking = Booking {
@@ -138,11 +139,11 @@ async fn add_credits(
     stores.organization(org).await?;
     let now = stores.cloud.clock.now();
     let id = TransactionId::new(now, stores.cloud.mint.random(now));
-    let added = match run {
+    let added = match work {
         None => stores.store.grant(org, &id, credits, &booking).await,
-        Some(run) => {
+        Some(work) => {
             let of = (credits, &booking);
-            stores.store.refund(org, &id, run, of, now).await
+            stores.store.refund(org, &id, work, of, now).await
         }
     };
     let balance = added.map_err(|error| match error {

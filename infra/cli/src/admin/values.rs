@@ -3,6 +3,8 @@
 use awo_domain::api_key::{KeyId, Scope};
 use awo_domain::control::Provider;
 use awo_domain::environment::{self, parse_secret_name};
+use awo_domain::{RunId, VerificationId};
+use awo_store::ledger::refunds::ChargedWork;
 
 use crate::quantity;
 
@@ -93,6 +95,26 @@ pub struct KeyArguments {
     /// Lifetime of the key, such as 90d or 12h [default: unlimited]
     #[arg(long, value_name = "TIME", value_parser = quantity::lifetime_ms)]
     pub expires_in: Option<u64>,
+}
+
+/// The charge that a refund is of.
+#[derive(Debug, Clone, clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct ChargeArguments {
+    /// Run: run_…
+    #[arg(long, value_name = "ID", value_parser = quantity::run_id)]
+    pub run: Option<RunId>,
+    /// Manual verification: ver_…, the `verificationId` of its deduction
+    #[arg(long, value_name = "ID", value_parser = quantity::verification_id)]
+    pub verification: Option<VerificationId>,
+}
+
+impl ChargeArguments {
+    /// The work that was charged.
+    pub fn work(&self) -> Option<ChargedWork> {
+        let verification = self.verification.clone().map(ChargedWork::Verification);
+        self.run.clone().map(ChargedWork::Run).or(verification)
+    }
 }
 
 /// How a purchase or a refund came about; the ledger shows it.

@@ -1,8 +1,8 @@
 //! Credits as the API shows them.
 
-use awo_domain::ledger::{Breakdown, TransactionType};
+use awo_domain::ledger::{Breakdown, Purpose, TransactionType};
 use awo_domain::money::MicroCredits;
-use awo_domain::{RunId, Timestamp, TransactionId, WorkOrderId};
+use awo_domain::{RunId, Timestamp, TransactionId, VerificationId, WorkOrderId};
 use awo_store::ledger::credits::{BalanceItem, LedgerEntry};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -19,9 +19,15 @@ pub struct TransactionShape<'a> {
     kind: TransactionType,
     /// The amount in credits; always positive.
     amount: MicroCredits,
-    /// The run that was charged or refunded.
+    /// Of a deduction or a refund: the work that it is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    purpose: Option<Purpose>,
+    /// The run that was charged or refunded, or whose workspace was verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     run_id: Option<&'a RunId>,
+    /// The manual verification that was charged or refunded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verification_id: Option<&'a VerificationId>,
     /// That run's work order.
     #[serde(skip_serializing_if = "Option::is_none")]
     work_order_id: Option<&'a WorkOrderId>,
@@ -57,7 +63,9 @@ impl<'a> From<&'a LedgerEntry> for TransactionShape<'a> {
             id: &entry.id,
             kind: entry.kind,
             amount,
+            purpose: entry.purpose(),
             run_id: entry.run_id.as_ref(),
+            verification_id: entry.verification_id.as_ref(),
             work_order_id: entry.work_order_id.as_ref(),
             tenant_id: entry.tenant_id.as_deref(),
             tenant_user_id: entry.tenant_user_id.as_deref(),

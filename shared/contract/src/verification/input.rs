@@ -100,7 +100,7 @@ where
         let work_dir = members.required(
             "workDir",
             parsed(text(1..=MAX_WORK_DIR_BYTES), check_work_dir)
-                .described("An absolute path in your organization's workspace root."),
+                .described("An absolute path in the folder of a run of your organization."),
         );
         let task_prompt = members.optional(
             "taskPrompt",

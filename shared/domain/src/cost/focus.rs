@@ -299,9 +299,13 @@ fn attribute(row: &mut FocusRow, record: &CostRecord) {
         _ => String::new(),
     };
     let run = record.run_id.as_str();
-    row.text("ChargeDescription", format!("{of}{meter} of {run}"));
-    row.text("ResourceId", run);
-    row.text("ResourceType", "Run");
+    let (kind, described) = match &record.verification_id {
+        None => ("Run", run.to_owned()),
+        Some(verification) => ("Verification", format!("{verification} of {run}")),
+    };
+    row.text("ChargeDescription", format!("{of}{meter} of {described}"));
+    row.text("ResourceId", record.settled_as());
+    row.text("ResourceType", kind);
     if let Some(tenant) = &record.tenant_context {
         row.text("SubAccountId", &tenant.tenant_id);
         row.text("SubAccountName", &tenant.tenant_id);
@@ -310,7 +314,7 @@ fn attribute(row: &mut FocusRow, record: &CostRecord) {
     }
     let order = record.work_order_id.as_ref().map(|id| id.as_str());
     row.some_text("x_WorkOrderId", order);
-    row.some_text("x_Outcome", record.outcome.map(|outcome| outcome.as_str()));
+    row.some_text("x_Outcome", record.outcome_name());
     if let Some(of) = &record.attribution {
         row.text("x_Repository", &of.repository);
         row.text("x_Agent", &of.agent);

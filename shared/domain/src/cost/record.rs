@@ -11,10 +11,12 @@ use crate::money::MicroCredits;
 use crate::run::RunStatus;
 use crate::usage::PricedUsage;
 use crate::work_order::TenantContext;
-use crate::{RunId, Timestamp, TransactionId, WorkOrderId};
+use crate::{RunId, Timestamp, TransactionId, VerificationId, WorkOrderId};
 
 /// What stands for a model where the cost is compute.
 pub const COMPUTE: &str = "(compute)";
+/// The outcome of a manual verification's cost, which is no run.
+pub const VERIFICATION: &str = "verification";
 /// What stands for a value that is not there.
 pub const NONE: &str = "(none)";
 /// The value of all further values of a dimension.
@@ -40,6 +42,9 @@ pub struct CostRecord {
     pub at: Timestamp,
     /// The run.
     pub run_id: RunId,
+    /// The manual verification of the run's workspace that was charged; none for the run itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification_id: Option<VerificationId>,
     /// Its work order, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_order_id: Option<WorkOrderId>,
@@ -81,7 +86,7 @@ impl ChargeInputs<'_> {
     /// By models and compute. Credits of models are the run's, divided by what each cost; what the
     /// hold did not cover is divided by what each part cost.
     #[must_use]
-    pub fn parts(&self, outcome: RunStatus) -> Vec<Part> {
+    pub fn parts(&self, outcome: Option<RunStatus>) -> Vec<Part> {
         let usd = |one: &PricedUsage| one.cost_usd_nano.unwrap_or(0);
         let weights: Vec<i64> = self.usage.iter().map(usd).collect();
         let mut costs = if weights.iter().any(|weight| *weight > 0) {
@@ -101,7 +106,7 @@ impl ChargeInputs<'_> {
                 output_tokens: count(one.usage.output_tokens),
                 model_usd_nano: usd(one),
                 model_micro: *cost,
-                ..Measures::of_run(outcome)
+                ..outcome.map(Measures::of_run).unwrap_or_default()
             },
         });
         let compute = Part {
@@ -157,6 +162,7 @@ impl CostRecord {
             id: id.clone(),
             at: id.made_at(),
             run_id: run_id.clone(),
+            verification_id: of.and_then(|of| of.verification_id.clone()),
             work_order_id: of.and_then(|of| of.work_order_id.clone()),
             outcome: of.and_then(|of| of.outcome),
             tenant_context: of.and_then(|of| of.tenant_context.clone()),
@@ -164,6 +170,29 @@ impl CostRecord {
             is_refund: true,
             price_list: None,
             parts,
+        }
+    }
+
+    /// The id under which its hold was made and settled: the verification's, else the run's.
+    #[must_use]
+    pub fn settled_as(&self) -> &str {
+        let verification = self.verification_id.as_ref();
+        verification.map_or(self.run_id.as_str(), VerificationId::as_str)
+    }
+
+    /// When its hold was made, unless it waited for a budget.
+    #[must_use]
+    pub fn made_at(&self) -> Timestamp {
+        let verification = self.verification_id.as_ref();
+        verification.map_or(self.run_id.made_at(), VerificationId::made_at)
+    }
+
+    /// How it ended, as reports and exports name it.
+    #[must_use]
+    pub fn outcome_name(&self) -> Option<&'static str> {
+        match self.verification_id {
+            Some(_) => Some(VERIFICATION),
+            None => self.outcome.map(RunStatus::as_str),
         }
     }
 
@@ -237,13 +266,14 @@ mod tests {
                 id: TransactionId::new(now, 1),
                 at: now,
                 run_id: RunId::new(now, 1),
+                verification_id: None,
                 work_order_id: None,
                 outcome: Some(RunStatus::Failed),
                 tenant_context: None,
                 attribution: None,
                 is_refund: false,
                 price_list: None,
-                parts: charged.parts(RunStatus::Failed),
+                parts: charged.parts(Some(RunStatus::Failed)),
             };
             let total = record.total();
             prop_assert_eq!(total.credits_micro, deduction.micro());

@@ -97,7 +97,7 @@ impl Dimension {
             Dimension::Agent => of.map(|of| of.agent.clone()),
             Dimension::Harness => of.map(|of| of.harness.clone()),
             Dimension::Key => of.and_then(|of| of.key_id.clone()),
-            Dimension::Outcome => record.outcome.map(|outcome| outcome.as_str().to_owned()),
+            Dimension::Outcome => record.outcome_name().map(str::to_owned),
             Dimension::Label(label) => of.and_then(|of| of.labels.get(label).cloned()),
         }
     }

@@ -225,6 +225,7 @@ mod tests {
             id: TransactionId::new(now, value as u128),
             at: now,
             run_id: RunId::new(now, value as u128),
+            verification_id: None,
             work_order_id: None,
             outcome: None,
             tenant_context: None,

@@ -129,6 +129,7 @@ fn record(tenant: Option<&str>, team: Option<&str>, models: &[(String, i64)]) ->
         },
     };
     CostRecord {
+        verification_id: None,
         id: TransactionId::new(at, 7),
         at,
         run_id: RunId::new(at, 1),

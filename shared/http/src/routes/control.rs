@@ -27,6 +27,10 @@ pub const REPORT_VERIFICATION: Route = control(
 /// `POST /control/{orgId}/runs/{runId}/diff`
 pub const KEEP_DIFF: Route = control("keep-diff", "/control/{orgId}/runs/{runId}/diff");
 
+/// `POST /control/{orgId}/runs/{runId}/baseline`
+pub const SHARE_BASELINE: Route =
+    control("share-baseline", "/control/{orgId}/runs/{runId}/baseline");
+
 /// The routes of this group.
 pub(super) const ALL: &[Route] = &[
     CLAIM,
@@ -38,4 +42,5 @@ pub(super) const ALL: &[Route] = &[
     CLAIM_VERIFICATION,
     REPORT_VERIFICATION,
     KEEP_DIFF,
+    SHARE_BASELINE,
 ];

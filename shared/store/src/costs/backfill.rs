@@ -120,6 +120,7 @@ impl Store {
         });
         let of_run = run.as_ref().map(|run| run.work_order_id.clone());
         Ok(CostRecord {
+            verification_id: None,
             id: entry.id.clone(),
             at: entry.created_at,
             run_id: run_id.clone(),
@@ -177,5 +178,5 @@ fn parts(entry: &LedgerEntry, run: Option<&Run>, rates: Rates) -> Vec<Part> {
         is_free: false,
         deduction,
     };
-    charged.parts(run.map_or(RunStatus::Failed, |run| run.status))
+    charged.parts(Some(run.map_or(RunStatus::Failed, |run| run.status)))
 }

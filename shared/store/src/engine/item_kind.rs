@@ -28,6 +28,8 @@ pub(crate) enum ItemKind {
     Log,
     /// A part of the run's diff, by its newest commit: `<org>#<run>#diff`, part.
     Diff,
+    /// Results of a base commit, until they expire: `<org>#baseline`, hash.
+    Baseline,
     /// Configuration snapshot, never changed: `<org>#<run>#audit`, number.
     Snapshot,
     /// Waiting entry: `<org>#queue`, work order id.
@@ -86,15 +88,15 @@ pub(crate) enum ItemKind {
     ListedEntry,
     /// Purchases of a month: `<org>#purchased`, month.
     Purchased,
-    /// Hold, never changed: `<org>#hold`, run id.
+    /// Hold, never changed: `<org>#hold`, id of a run or a manual verification.
     Hold,
-    /// How the hold was resolved, never changed: `<org>#settled`, run id.
+    /// How the hold was resolved, never changed: `<org>#settled`, the hold's id.
     Settlement,
     /// What a budget counts in a period: `<org>#budget`; budget id, epoch and period.
     BudgetCounter,
     /// Statement of a closed month, never changed: `<org>#statement`, month.
     Statement,
-    /// Sum of the refunds of a run: `<org>#refunded`, run id.
+    /// Sum of the refunds of a run or a manual verification: `<org>#refunded`, its id.
     Refunds,
     /// Organization: `<org>`, `org`.
     Organization,
@@ -152,6 +154,7 @@ impl ItemKind {
             | ItemKind::Event
             | ItemKind::Log
             | ItemKind::Diff
+            | ItemKind::Baseline
             | ItemKind::Snapshot
             | ItemKind::QueueEntry
             | ItemKind::Child

@@ -182,16 +182,21 @@ impl Key {
     }
 
     pub fn hold(org: &OrgId, run: &RunId) -> Key {
-        holds(org).key(run.as_str())
+        Key::hold_of(org, run.as_str())
+    }
+
+    /// A hold, by the id of the run or of the manual verification that has it.
+    pub fn hold_of(org: &OrgId, id: &str) -> Key {
+        holds(org).key(id)
     }
 
     pub fn settlement(org: &OrgId, run: &RunId) -> Key {
         Key::settlement_of(org, run.as_str())
     }
 
-    /// As [`Key::settlement`], by the run as it stands in the hold's key.
-    pub fn settlement_of(org: &OrgId, run: &str) -> Key {
-        settlements(org).key(run)
+    /// The settlement of a hold, by the id of the run or of the manual verification that had it.
+    pub fn settlement_of(org: &OrgId, id: &str) -> Key {
+        settlements(org).key(id)
     }
 
     /// Up to where the organization's ledger is checked.
@@ -199,8 +204,14 @@ impl Key {
         Key::new(ItemKind::Checkpoint, format!("{org}#ledger"), "checkpoint")
     }
 
-    pub fn refunds(org: &OrgId, run: &RunId) -> Key {
-        Key::new(ItemKind::Refunds, format!("{org}#refunded"), run.as_str())
+    /// Results of a base commit, by the hash of all that decides about them.
+    pub fn baseline(org: &OrgId, hash: &str) -> Key {
+        Key::new(ItemKind::Baseline, format!("{org}#baseline"), hash)
+    }
+
+    /// The refunds of a run or a manual verification, by its id.
+    pub fn refunds(org: &OrgId, id: &str) -> Key {
+        Key::new(ItemKind::Refunds, format!("{org}#refunded"), id)
     }
 
     /// An event whose deliveries are not created yet.

@@ -98,7 +98,7 @@ impl Store {
         })
     }
 
-    /// Refunds of runs that were charged in an earlier month. A run that was created in the refund's
+    /// Refunds of charges of an earlier month. A run or a verification that was created in the refund's
     /// month was charged in it, too.
     async fn corrections(
         &self,
@@ -108,10 +108,10 @@ impl Store {
         let mut corrections = BTreeSet::new();
         for record in records.iter().filter(|record| record.is_refund) {
             let began = month(record.at, 0);
-            if record.run_id.made_at() >= began {
+            if record.made_at() >= began {
                 continue;
             }
-            let key = Key::settlement(org, &record.run_id);
+            let key = Key::settlement_of(org, record.settled_as());
             let settled: Option<SettlementItem> = self.get(&key).await?;
             if settled.is_some_and(|settled| settled.settled_at < began) {
                 corrections.insert(record.id.clone());

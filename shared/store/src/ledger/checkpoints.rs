@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use awo_domain::ledger::TransactionType;
 use awo_domain::money::MicroCredits;
-use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId};
+use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId, VerificationId};
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ use crate::engine::table::{UpdateOutcome, conflict_pause};
 use crate::engine::transaction::Transaction;
 use crate::ledger::credits::{BalanceItem, LedgerEntry};
 
-use part::{Hold, Part, SettledHold};
+use part::{Hold, Holds, Part, SettledHold};
 
 /// From check to check of an organization.
 const PERIOD_MS: i64 = 24 * 3_600_000;
@@ -134,19 +134,11 @@ impl Checkpoint {
             self.balance_micro += signed(entry);
             self.entries += 1;
         }
-        let before = RunId::new(until, 0);
-        let open =
-            part.holds.items.iter().filter(|hold| {
-                hold.sk.as_str() < before.as_str() && !part.settled.contains(&hold.sk)
-            });
+        let holds = || part.holds.items.iter().filter(|hold| hold.is_before(until));
+        let open = holds().filter(|hold| !part.settled.contains(&hold.sk));
         let open = open.map(|hold| (hold.sk.clone(), hold.amount_micro));
         self.open_micro.extend(open);
-        for hold in part
-            .holds
-            .items
-            .iter()
-            .filter(|hold| hold.sk.as_str() < before.as_str())
-        {
+        for hold in holds() {
             self.take_out(hold);
         }
         self.until = until;
@@ -342,27 +334,34 @@ impl Store {
     async fn written(&self, after: &Checkpoint, until: Option<Timestamp>) -> Result<Part, Error> {
         let org = &after.org_id;
         let last = until.map_or(Timestamp::from_epoch_ms(i64::MAX), |at| at.plus_ms(-1));
+        let (low, high) = (
+            TransactionId::new(after.until, 0),
+            TransactionId::new(last, u128::MAX),
+        );
+        let part = |partition: Partition| Slice::of_partition(partition).limit(STEP_ITEMS);
         let (first_run, last_run) = (RunId::new(after.until, 0), RunId::new(last, u128::MAX));
-        let runs = |partition: Partition| {
-            let slice = Slice::of_partition(partition).limit(STEP_ITEMS);
-            slice.between(first_run.as_str(), last_run.as_str())
-        };
-        let low = TransactionId::new(after.until, 0);
-        let high = TransactionId::new(last, u128::MAX);
-        let entries = Slice::of_partition(ledger_entries(org))
-            .limit(STEP_ITEMS)
-            .between(low.as_str(), high.as_str());
-        // No run is settled that has no hold, so these are not cut off where those are not.
+        let runs =
+            |partition: Partition| part(partition).between(first_run.as_str(), last_run.as_str());
+        let first = VerificationId::new(after.until, 0);
+        let last = VerificationId::new(last, u128::MAX);
+        let verifications =
+            |partition: Partition| part(partition).between(first.as_str(), last.as_str());
+        let entries = part(ledger_entries(org)).between(low.as_str(), high.as_str());
+        // Nothing is settled that has no hold, so these are not cut off where those are not.
         let settled = runs(settlements(org)).keys_only();
-        let (entries, holds, settled) = tokio::try_join!(
+        let settled_verifications = verifications(settlements(org)).keys_only();
+        let (entries, of_runs, of_verifications, settled, settled_verifications) = tokio::try_join!(
             self.slice(entries),
             self.slice(runs(holds(org))),
+            self.slice(verifications(holds(org))),
             self.slice::<SettledHold>(settled),
+            self.slice::<SettledHold>(settled_verifications),
         )?;
+        let settled = settled.items.into_iter().chain(settled_verifications.items);
         Ok(Part {
             entries,
-            holds,
-            settled: settled.items.into_iter().map(|item| item.sk).collect(),
+            holds: Holds::of([of_runs, of_verifications]),
+            settled: settled.map(|item| item.sk).collect(),
         })
     }
 

@@ -5,11 +5,11 @@ mod parts;
 
 pub use parts::EntryParts;
 
-use awo_domain::ledger::TransactionType;
+use awo_domain::ledger::{Purpose, TransactionType};
 use awo_domain::money::MicroCredits;
 use awo_domain::span::Span;
 use awo_domain::statement::Month;
-use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId, WorkOrderId};
+use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId, VerificationId, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -20,7 +20,7 @@ use crate::engine::key::{Key, ledger_entries};
 use crate::engine::list::{Page, Slice};
 use crate::engine::table::read;
 use crate::engine::transaction::{CommitOutcome, Refusal, Transaction};
-use crate::ledger::budgets::{Move, Reservation};
+use crate::ledger::budgets::Move;
 
 /// A balance as it is stored, in micro-credits. `available` is `balance - reserved`, stored so
 /// that a condition can speak of it.
@@ -65,6 +65,10 @@ pub struct LedgerEntry {
     /// The run that was paid for or refunded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
+    /// The manual verification of that run's workspace that was paid for or refunded; none for the run
+    /// itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification_id: Option<VerificationId>,
     /// The run's work order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_order_id: Option<WorkOrderId>,
@@ -90,6 +94,18 @@ pub struct LedgerEntry {
     pub created_at: Timestamp,
     /// Shape of this item.
     pub v: u32,
+}
+
+impl LedgerEntry {
+    /// The work that a deduction or a refund is of.
+    #[must_use]
+    pub fn purpose(&self) -> Option<Purpose> {
+        match (&self.verification_id, &self.run_id) {
+            (Some(_), _) => Some(Purpose::Verification),
+            (None, Some(_)) => Some(Purpose::Run),
+            (None, None) => None,
+        }
+    }
 }
 
 /// How a purchase or a refund came about.
@@ -241,6 +257,7 @@ impl Store {
             kind: TransactionType::Purchase,
             amount_micro: amount.micro(),
             run_id: None,
+            verification_id: None,
             work_order_id: None,
             tenant_id: None,
             tenant_user_id: None,
@@ -256,83 +273,7 @@ impl Store {
         self.credited(org, committed).await
     }
 
-    /// Gives credits back for a run: all refunds of it together at most what it cost.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] if the run was not charged or would be refunded beyond its cost, or
-    /// internal.
-    pub async fn refund(
-        &self,
-        org: &OrgId,
-        id: &TransactionId,
-        run: &RunId,
-        (amount, booking): (MicroCredits, &Booking),
-        now: Timestamp,
-    ) -> Result<BalanceItem, Error> {
-        let settled: Option<SettlementItem> = self.get(&Key::settlement(org, run)).await?;
-        let cost = settled.as_ref().map_or(0, |s| s.deduction_micro);
-        let of = self.run(org, run).await?;
-        let tenant = of.as_ref().and_then(|run| run.tenant_context.clone());
-        let held_at = of.as_ref().and_then(|run| run.held_at);
-        let entry = LedgerEntry {
-            id: id.clone(),
-            kind: TransactionType::Refund,
-            amount_micro: amount.micro(),
-            run_id: Some(run.clone()),
-            work_order_id: of.map(|run| run.work_order_id),
-            tenant_id: tenant.as_ref().map(|t| t.tenant_id.clone()),
-            tenant_user_id: tenant.and_then(|t| t.tenant_user_id),
-            parts: EntryParts::default(),
-            price_list: None,
-            about: Store::charged_earlier(settled.as_ref(), id.made_at()),
-            booking: booking.clone(),
-            created_at: id.made_at(),
-            v: SCHEMA_VERSION,
-        };
-        let left = cost - amount.micro();
-        let within = Change::new()
-            .add("refundedMicro", amount.micro())
-            .set("updatedAt", now)
-            .compare("refundedMicro", "<=", left);
-        let first = Change::new()
-            .add("refundedMicro", amount.micro())
-            .set("updatedAt", now)
-            .when_missing("refundedMicro");
-        if left < 0 {
-            return Err(beyond(cost));
-        }
-        let of = (run, amount);
-        let record = self.refund_record(org, id, of, settled.as_ref()).await?;
-        let given_back = Move {
-            of: Reservation {
-                tenant: record.tenant_context.clone(),
-                attribution: record.attribution.clone(),
-                at: held_at.unwrap_or(run.made_at()),
-            },
-            spent: -amount.micro(),
-            reserved: 0,
-        };
-        let refunds = Key::refunds(org, run);
-        for change in [first, within] {
-            let transaction = Transaction::new()
-                .update(&refunds, change)
-                .add_cost(org, &record)?;
-            let changes = (transaction, vec![given_back.clone()]);
-            match self.add_credits(changes, org, &entry).await? {
-                // The entry is there already: this very call went through before.
-                CommitOutcome::No(refusals) if refused(&refusals, ItemKind::LedgerEntry) => break,
-                CommitOutcome::No(refusals) if refused(&refusals, ItemKind::Refunds) => {}
-                committed => return self.credited(org, committed).await,
-            }
-        }
-        let known: Option<LedgerEntry> = self.get(&Key::ledger_entry(org, id)).await?;
-        match known {
-            Some(_) => self.balance(org).await,
-            None => Err(beyond(cost)),
-        }
-    }
-
-    async fn add_credits(
+    pub(super) async fn add_credits(
         &self,
         (transaction, moves): (Transaction, Vec<Move>),
         org: &OrgId,
@@ -352,7 +293,11 @@ impl Store {
             .await
     }
 
-    async fn credited(&self, org: &OrgId, committed: CommitOutcome) -> Result<BalanceItem, Error> {
+    pub(super) async fn credited(
+        &self,
+        org: &OrgId,
+        committed: CommitOutcome,
+    ) -> Result<BalanceItem, Error> {
         match committed {
             CommitOutcome::No(refusals) if refused(&refusals, ItemKind::Balance) => {
                 Err(Error::Conflict("there is no such organization".to_owned()))
@@ -363,13 +308,6 @@ impl Store {
     }
 }
 
-fn refused(refusals: &[Refusal], kind: ItemKind) -> bool {
+pub(super) fn refused(refusals: &[Refusal], kind: ItemKind) -> bool {
     refusals.iter().any(|refusal| refusal.kind == kind)
-}
-
-fn beyond(cost_micro: i64) -> Error {
-    let cost = MicroCredits::from_micro(cost_micro).to_decimal();
-    Error::Conflict(format!(
-        "this run was charged {cost} credits; its refunds cannot exceed that in total"
-    ))
 }

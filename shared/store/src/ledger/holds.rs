@@ -1,9 +1,9 @@
-//! Holds: credits reserved for a run from its creation until its settlement. A hold is written once
-//! and never changes. The holds of an agent's children come out of the hold of the requesting run:
+//! Holds: credits reserved for a run, or a manual verification, from its creation until its settlement. A
+//! hold is written once and never changes. The holds of an agent's children come out of the hold of the requesting run:
 //! that run holds so much less, and the balance does not change.
 
 use awo_domain::money::MicroCredits;
-use awo_domain::{Error, OrgId, RunId, Timestamp};
+use awo_domain::{Error, OrgId, RunId, Timestamp, VerificationId};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::change::Change;
@@ -77,7 +77,11 @@ impl Transaction {
         let of_parent = Key::parent_run(org, &parent.run_id);
         self.update(&of_parent, less)
             .balance(org, balance, moves)
-            .write_hold(org, &run.run_id, (amount, Some(&parent.run_id)), now)
+            .write_hold(
+                &Key::hold(org, &run.run_id),
+                (amount, Some(&parent.run_id)),
+                now,
+            )
     }
 
     /// Writes down what is reserved for a run. The balance must change in the same transaction.
@@ -88,7 +92,20 @@ impl Transaction {
         amount: MicroCredits,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
-        self.write_hold(org, run, (amount, None), now)
+        self.write_hold(&Key::hold(org, run), (amount, None), now)
+    }
+
+    /// Writes down what is reserved for a manual verification. The balance must change in the same
+    /// transaction.
+    pub(crate) fn record_hold_of_verification(
+        self,
+        org: &OrgId,
+        id: &VerificationId,
+        amount: MicroCredits,
+        now: Timestamp,
+    ) -> Result<Transaction, Error> {
+        let key = Key::hold_of(org, id.as_str());
+        self.write_hold(&key, (amount, None), now)
     }
 
     /// Writes down that nothing was reserved for a run that ends while it waits for a budget: whatever
@@ -108,8 +125,7 @@ impl Transaction {
 
     fn write_hold(
         self,
-        org: &OrgId,
-        run: &RunId,
+        key: &Key,
         (amount, out_of): (MicroCredits, Option<&RunId>),
         now: Timestamp,
     ) -> Result<Transaction, Error> {
@@ -119,7 +135,6 @@ impl Transaction {
             created_at: now,
             v: SCHEMA_VERSION,
         };
-        let key = Key::hold(org, run);
-        self.put(&key, &hold)
+        self.put(key, &hold)
     }
 }

@@ -3,9 +3,12 @@
 //! long as its item exists.
 //!
 //! The function that requested a task removes the item when it has its response. If it cannot, the
-//! sweep does: every item has a deadline.
+//! sweep does: every item has a deadline. [`charge`] has its hold and its settlement.
+
+mod charge;
 
 use awo_domain::manual::{Request, VerificationReport};
+use awo_domain::money::MicroCredits;
 use awo_domain::verification::CombinedResult;
 use awo_domain::{Error, OrgId, Timestamp, VerificationId};
 use serde::{Deserialize, Serialize};
@@ -61,7 +64,7 @@ pub enum VerificationStanding {
 }
 
 /// A verification as it is stored.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
     /// The owner.
@@ -76,9 +79,19 @@ pub struct Verification {
     pub capacity_shard: Option<u32>,
     /// The request.
     pub request: Request,
-    /// The run whose environment its commands have.
+    /// The run whose environment its commands have, and to which its cost is put down; none if it is
+    /// older than its charge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<VerifiedRun>,
+    /// Its hold, in micro-credits.
+    #[serde(default)]
+    pub hold_micro: i64,
+    /// When the first process of client code could start: its compute is paid from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed_at: Option<Timestamp>,
+    /// When its result came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Timestamp>,
     /// The secret part of the nonce, until it is claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
@@ -108,7 +121,7 @@ impl Verification {
     pub fn new(
         org: &OrgId,
         id: &VerificationId,
-        request: Request,
+        (request, run): (Request, VerifiedRun),
         nonce: String,
         now: Timestamp,
     ) -> Verification {
@@ -119,7 +132,10 @@ impl Verification {
             permit: 0,
             capacity_shard: None,
             request,
-            run: None,
+            run: Some(run),
+            hold_micro: 0,
+            executed_at: None,
+            finished_at: None,
             nonce: Some(nonce),
             token_hash: None,
             task_arn: None,
@@ -132,10 +148,13 @@ impl Verification {
         }
     }
 
-    /// The same in the environment of a run.
+    /// The same with a hold.
     #[must_use]
-    pub fn in_environment_of(self, run: Option<VerifiedRun>) -> Verification {
-        Verification { run, ..self }
+    pub fn holding(self, hold: MicroCredits) -> Verification {
+        Verification {
+            hold_micro: hold.micro(),
+            ..self
+        }
     }
 
     fn key(&self) -> Key {
@@ -163,11 +182,12 @@ fn at_task_limit(max: MaxTasks) -> Error {
 }
 
 impl Store {
-    /// Takes a permit of the organization, and a capacity permit for its task; the verification
-    /// with both.
+    /// Takes a permit of the organization, a capacity permit for its task, and its hold; the verification
+    /// with all of them.
     ///
     /// # Errors
-    /// [`Error::TooManyAtOnce`], or internal.
+    /// [`Error::TooManyAtOnce`], [`Error::InsufficientCredits`] or [`Error::OverBudget`] if its hold does not
+    /// fit, or internal.
     pub async fn begin_verification(
         &self,
         new: Verification,
@@ -192,6 +212,7 @@ impl Store {
             let taken = Transaction::new()
                 .put(&new.key(), &new)?
                 .take_permit(&permit)
+                .hold_for_verification(&new, now)?
                 .commit(self)
                 .await?;
             match taken {
@@ -200,6 +221,8 @@ impl Store {
                     let is_ours = |refusal: &Refusal| refusal.kind == ItemKind::Verification;
                     if refusals.iter().any(is_ours) {
                         number += 1
+                    } else if let Some(error) = new.not_funded(refusals)? {
+                        return Err(error);
                     } else {
                         rivals += 1
                     }
@@ -267,7 +290,8 @@ impl Store {
         Ok(())
     }
 
-    /// Trades the nonce for a token. The same token again is answered again; another is not.
+    /// Trades the nonce for a token. The same token again is answered again; another is not. In an image of
+    /// the client's, client code runs from here on.
     ///
     /// # Errors
     /// [`Error::Unauthorized`], or internal.
@@ -276,6 +300,7 @@ impl Store {
         of: &Verification,
         nonce: &str,
         token_hash: &str,
+        now: Timestamp,
     ) -> Result<(), Error> {
         if of.token_hash.as_deref() == Some(token_hash) {
             return Ok(());
@@ -284,6 +309,7 @@ impl Store {
             .ours()
             .set("tokenHash", token_hash)
             .remove("nonce")
+            .set_some("executedAt", of.executed_by_claim(now))
             .when("nonce", nonce)
             .when_missing("tokenHash");
         let known: Option<Verification> = match self.update(&of.key(), change).await? {
@@ -334,6 +360,8 @@ impl Store {
             .set("standing", &standing)
             .set("changedAt", now)
             .set("request", request)
+            .set_some("executedAt", of.executed_by(&standing, now))
+            .set_some("finishedAt", of.finished_by(&standing, now))
             .when("tokenHash", token_hash)
             .when("standing", before);
         match self.update(&of.key(), change).await? {
@@ -347,36 +375,6 @@ impl Store {
             }
             UpdateOutcome::Refused(None) => Ok(false),
         }
-    }
-
-    /// Ends a verification: its permits are free. Ending it twice is the same as once.
-    ///
-    /// # Errors
-    /// Internal, when DynamoDB fails.
-    pub async fn end_verification(&self, of: &Verification) -> Result<(), Error> {
-        Transaction::new()
-            .delete(&of.key(), of.ours())
-            .return_permit(of.capacity_shard)
-            .commit(self)
-            .await?;
-        Ok(())
-    }
-
-    /// As [`Store::end_verification`], unless something has changed since it was read. False then.
-    ///
-    /// # Errors
-    /// Internal, when DynamoDB fails.
-    pub async fn end_forgotten_verification(&self, of: &Verification) -> Result<bool, Error> {
-        let unchanged = of
-            .ours()
-            .when("changedAt", of.changed_at)
-            .when("dueAt", of.due_at);
-        let ended = Transaction::new()
-            .delete(&of.key(), unchanged)
-            .return_permit(of.capacity_shard)
-            .commit(self)
-            .await?;
-        Ok(ended.is_yes())
     }
 
     /// Lets the sweep read it again later.

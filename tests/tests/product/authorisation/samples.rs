@@ -52,7 +52,7 @@ impl Things {
             template: new_name(),
             environment: new_name(),
             plugin: format!("custom:{}", new_name()),
-            work_dir: work_dir(service),
+            work_dir: work_dir(service, RunId::new(now, mint.random(now)).as_str()),
             profile: new_name(),
             webhook: WebhookId::new(now, mint.random(now)).to_string(),
             budget: BudgetId::new(now, mint.random(now)).to_string(),
@@ -99,7 +99,7 @@ impl Things {
             plugin: format!("custom:{THING}"),
             template: THING.to_owned(),
             environment: THING.to_owned(),
-            work_dir: work_dir(service),
+            work_dir: work_dir(service, &id("runId")),
         }
     }
 
@@ -166,14 +166,14 @@ fn new_name() -> String {
     format!("name-{}", NAMES.fetch_add(1, Ordering::Relaxed))
 }
 
-/// An empty workspace.
-pub fn work_dir(service: &TestService) -> String {
+/// An empty workspace of a run.
+pub fn work_dir(service: &TestService, run: &str) -> String {
     let org = service
         .dir
         .path()
         .join("workspaces")
         .join(service.org.as_str());
-    let dir = org.join("sample/workspace");
+    let dir = org.join(run).join("workspace");
     std::fs::create_dir_all(&dir).unwrap();
     dir.display().to_string()
 }

@@ -58,6 +58,7 @@ impl System {
             }
             Move::TaskDies { .. } => true,
             Move::TaskEvent { order } => self.task_event(order, functions).await,
+            Move::Verify { order } => self.verify(order, functions).await,
             Move::Sweep { .. } => {
                 let swept = functions.sweep().await;
                 self.world.deliver_wake_ups(&self.world.sound).await;
@@ -76,11 +77,7 @@ impl System {
                 self.create_budget(&body, &key, functions).await
             }
             Move::RaiseBudget { budget } => self.raise_budget(budget, functions).await,
-            Move::DeleteBudget { budget } => {
-                let id = &self.budgets[budget].0;
-                let reply = functions.delete_budget(&self.org, id).await;
-                [204, 404].contains(&reply.status)
-            }
+            Move::DeleteBudget { budget } => self.delete_budget(budget, functions).await,
         }
     }
 
@@ -112,6 +109,13 @@ impl System {
             }
         }
         reply.status == 201
+    }
+
+    async fn delete_budget(&self, nth: usize, functions: &Functions) -> bool {
+        let reply = functions
+            .delete_budget(&self.org, &self.budgets[nth].0)
+            .await;
+        [204, 404].contains(&reply.status)
     }
 
     /// To the limit that the model says, however often.

@@ -4,9 +4,12 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
+use awo_domain::ledger::Rates;
+use awo_domain::money::MicroCredits;
 use awo_domain::run::RunStatus;
 use awo_domain::statement::Month;
 use awo_domain::time::DAY_MS;
+use awo_domain::usage::PricedUsage;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{RunId, WorkOrderId};
 use awo_execution::launcher::Launcher;
@@ -27,6 +30,11 @@ use super::{Move, Step};
 const CHECK_EVERY: u32 = 5;
 /// How often a caller comes back after a fault.
 const INSISTENCE: u32 = 5;
+/// Prices of the model's deployment.
+const RATES: Rates = Rates {
+    credits_per_usd: MicroCredits::from_micro(100_000_000),
+    credits_per_minute: MicroCredits::from_micro(10_000),
+};
 pub(super) const TOKEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
@@ -310,13 +318,23 @@ impl System {
     }
 }
 
-/// However a run ends: nothing before the first process of client code, and what it used after that.
+/// However a run ends: nothing before the first process of client code, and all that it used after that, but
+/// for what it waited and what its hold does not cover.
 fn is_paid_once_client_code_ran(run: &Run, expected: &RunModel) {
     let is_paid = (run.cost.as_ref()).is_some_and(|cost| cost.credits_micro > 0);
     assert!(!is_paid || expected.executed, "{run:#?} {expected:#?}");
     let is_lost = (run.error.as_ref()).is_some_and(|error| error.code.is_free_of_charge());
     let is_owed = run.settled_at.is_some() && !run.usage.is_empty() && !is_lost;
     assert!(is_paid || !is_owed, "{run:#?} {expected:#?}");
+    let completed_at = run.completed_at.filter(|_| is_owed);
+    let used = completed_at.map_or(MicroCredits::ZERO, |end| {
+        let models = PricedUsage::total(&run.usage);
+        RATES
+            .sized(run.size)
+            .cost(models, run.compute_ms_until(end))
+    });
+    let paid = run.cost.as_ref().map_or(0, |cost| cost.credits_micro);
+    assert!(paid >= used.micro().min(run.hold_micro), "{run:#?}");
 }
 
 impl Drop for System {

@@ -95,7 +95,11 @@ async fn called(service: &TestService, method: &str, path: &str, template: &str)
     }
     let mut body = example_body(&method.to_lowercase(), template);
     if let Some(dir) = body.get_mut("workDir") {
-        *dir = json!(samples::work_dir(service));
+        let ended = client.get("/v1/runs?status=succeeded&limit=1").await.body;
+        let run = ended["runs"][0]["runId"]
+            .as_str()
+            .expect("a run that ended");
+        *dir = json!(samples::work_dir(service, run));
     }
     let body = body.to_string();
     let json = [("content-type", "application/json")];

@@ -5,14 +5,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use awo_domain::VerificationId;
-use awo_domain::manual::Request;
+use awo_domain::manual::{Request, run_named_by};
+use awo_domain::money::MicroCredits;
 use awo_store::capacity::permits::MaxTasks;
 use awo_store::runs::verifications::Verification;
+use awo_store::runs::verified_run::VerifiedRun;
 use awo_tests::processes::{Watch, runner_and_supervisor, signal};
 use awo_tests::service::TestService;
 use serde_json::json;
 
-use super::{RUN, statuses, verify, workspace};
+use super::{RUN, statuses, verify, workspace, workspace_of};
 use crate::http_api::quiet_service;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -20,7 +22,7 @@ const SOON: Duration = Duration::from_secs(20);
 const AT_WORK: &str = "tests: [{run: 'touch started; sleep 4321'}]\n";
 
 /// Waits until a command has made a file.
-async fn until_at_work(file: &Path) {
+pub(super) async fn until_at_work(file: &Path) {
     let began = Instant::now();
     while !file.exists() {
         assert!(began.elapsed() < SOON, "{} is not there", file.display());
@@ -28,9 +30,18 @@ async fn until_at_work(file: &Path) {
     }
 }
 
+/// The run of a workspace.
+async fn verified_run(service: &TestService, dir: &Path) -> VerifiedRun {
+    let store = service.service.cloud.store().unwrap();
+    let run = run_named_by(&service.org, dir.to_str().unwrap()).unwrap();
+    let run = store.run(&service.org, &run).await.unwrap().unwrap();
+    let order = store.work_order(&service.org, &run.work_order_id).await;
+    VerifiedRun::of(&run, &order.unwrap().unwrap())
+}
+
 /// Both places are free.
 async fn are_free(service: &TestService) -> bool {
-    let empty = workspace(service, &service.org, &[("a", ""), ("b", ""), ("c", "")]);
+    let empty = workspace(service, &[("a", ""), ("b", ""), ("c", "")]).await;
     let nothing = json!({});
     let both = tokio::join!(
         verify(service, &empty, &nothing),
@@ -44,7 +55,7 @@ async fn a_verification_ends_by_its_time_with_what_it_has_found_until_then() {
     let service = quiet_service().await;
     let plan = "contracts: {commands: [{name: quick, run: 'true'}]}\n\
                 tests: [{name: endless, run: 'setsid sleep 4321 & sleep 4321'}, {name: late, run: 'true'}]\n";
-    let dir = workspace(&service, &service.org, &[("verify.yaml", plan)]);
+    let dir = workspace(&service, &[("verify.yaml", plan)]).await;
     let began = Instant::now();
     let answer = verify(&service, &dir, &json!({ "timeoutMs": 6_000 })).await;
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
@@ -80,8 +91,8 @@ async fn a_verification_ends_by_its_time_with_what_it_has_found_until_then() {
 async fn two_at_once_and_a_killed_task_is_reported_and_gives_its_place_back() {
     let service = quiet_service().await;
     let plan = ("verify.yaml", AT_WORK);
-    let one = workspace(&service, &service.org, &[plan]);
-    let two = workspace(&service, &service.org, &[plan, ("a", "")]);
+    let one = workspace(&service, &[plan]).await;
+    let two = workspace(&service, &[plan, ("a", "")]).await;
     let long = json!({ "timeoutMs": 600_000 });
     let killed = async {
         let began = Instant::now();
@@ -96,8 +107,8 @@ async fn two_at_once_and_a_killed_task_is_reported_and_gives_its_place_back() {
         let got = (third.status, third.body["error"]["code"].as_str());
         assert_eq!(got, (429, Some("RATE_LIMITED")), "{}", third.text);
         assert!(third.header("retry-after").parse::<u32>().unwrap() > 0);
-        let (other, stranger) = service.another_org(1).await;
-        let theirs = workspace(&service, &other, &[("README.md", "")]);
+        let (other, stranger) = service.another_org(2).await;
+        let theirs = workspace_of(&service, (&other, &stranger), &[("README.md", "")]).await;
         let free = stranger.post(RUN, &json!({ "workDir": theirs })).await;
         assert_eq!(free.status, 200, "{}", free.text);
         for dir in [&one, &two] {
@@ -122,7 +133,7 @@ async fn two_at_once_and_a_killed_task_is_reported_and_gives_its_place_back() {
 async fn what_nobody_ends_is_ended_by_the_sweep_and_gives_its_place_back() {
     let service = quiet_service().await;
     let cloud = &service.service.cloud;
-    let dir = workspace(&service, &service.org, &[("verify.yaml", AT_WORK)]);
+    let dir = workspace(&service, &[("verify.yaml", AT_WORK)]).await;
     let started = dir.join("started");
     // A function that took a place and died before it asked for a task.
     let (store, now) = (cloud.store().unwrap(), cloud.clock.now());
@@ -131,7 +142,10 @@ async fn what_nobody_ends_is_ended_by_the_sweep_and_gives_its_place_back() {
     }))
     .unwrap();
     let id = VerificationId::new(now, cloud.mint.random(now));
-    let forgotten = Verification::new(&service.org, &id, request, cloud.mint.secret(), now);
+    let verified = verified_run(&service, &dir).await;
+    let of = (request, verified);
+    let forgotten = Verification::new(&service.org, &id, of, cloud.mint.secret(), now);
+    let forgotten = forgotten.holding(MicroCredits::from_credits(1));
     let forgotten = store
         .begin_verification(forgotten, MaxTasks::new(100).unwrap(), now)
         .await
@@ -166,7 +180,7 @@ async fn what_nobody_ends_is_ended_by_the_sweep_and_gives_its_place_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_goes_away_leaves_a_verification_that_ends_by_its_own_time() {
     let service = quiet_service().await;
-    let dir = workspace(&service, &service.org, &[("verify.yaml", AT_WORK)]);
+    let dir = workspace(&service, &[("verify.yaml", AT_WORK)]).await;
     let started = dir.join("started");
     let body = json!({ "workDir": dir, "timeoutMs": 2_000 });
     let client = service.client.clone();

@@ -90,7 +90,10 @@ async fn a_sweep_makes_the_task_definition_of_an_organization_that_has_none() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_manual_verification_makes_the_task_definition_of_an_organization_that_has_none() {
     let service = service().await;
-    let path = service.dir.path().join("workspaces/missing/workspace");
+    let run = super::run_of(&service.client).await;
+    let folder = service.dir.path().join("workspaces");
+    let folder = folder.join(service.org.as_str()).join(run);
+    let path = folder.join("missing");
     super::refused(&super::verify(&service, &path, &json!({})).await, "workDir");
     let made = file_system_of(&service).await;
     assert_eq!(made.as_deref(), Some(FILE_SYSTEM));

@@ -82,12 +82,14 @@ fn run(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::RUN_VERIFICATION,
         "Verify a workspace",
-        "Runs the plugins on a workspace that a run left. It takes no slot and no credits; two at \
-         once, then 429. If it takes longer than 5 s, the answer begins as 200 with white space: \
+        "Runs the plugins on the workspace of a run. It takes no slot; two at once, then 429. It is \
+         charged by the second, and held for `timeoutMs`, a minute at least: 402 if the credits or a \
+         budget do not cover that. If it takes longer than 5 s, the answer begins as 200 with white space: \
          read `success`.",
     )
     .body(body, example())
     .late()
+    .fails(&[Failure::InsufficientCredits])
     .answers(Success::of::<VerificationResultShape>(
         schemas,
         200,

@@ -14,6 +14,7 @@ fn record(parts: Vec<Part>, is_refund: bool) -> CostRecord {
         id: TransactionId::new(at, 1),
         at,
         run_id: RunId::new(at, 2),
+        verification_id: None,
         work_order_id: None,
         outcome: Some(RunStatus::Succeeded),
         tenant_context: Some(TenantContext {

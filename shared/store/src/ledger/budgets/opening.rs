@@ -1,6 +1,6 @@
 //! What a budget begins with: what the reports show as spent in its period so far, and what open
 //! holds of that period reserve. All holds are of runs that wait, have a slot, or wait for their
-//! children.
+//! children, and of manual verifications under way.
 
 use awo_domain::budget::{Budget, Standing};
 use awo_domain::cost::report::{Bucket, Dimension, ReportQuery};
@@ -42,19 +42,22 @@ impl Store {
         budget: &Budget,
         now: Timestamp,
     ) -> Result<Standing, Error> {
-        let (spent, runs) = tokio::try_join!(
+        let (spent, runs, verifications) = tokio::try_join!(
             Box::pin(self.spent_so_far(org, budget, now)),
-            Box::pin(self.open_runs(org))
+            Box::pin(self.open_runs(org)),
+            Box::pin(self.open_verifications(org)),
         )?;
         let present = budget.period_start(now);
-        let counts = |run: &&Run| {
-            let of = run.reservation();
-            run.settled_at.is_none() && budget.counts(of.spender(), of.at) == Some(present)
-        };
-        let reserved = runs.iter().filter(counts).map(|run| run.hold_micro).sum();
+        let runs = runs.iter().filter(|run| run.settled_at.is_none());
+        let runs = runs.map(|run| (run.reservation(), run.hold_micro));
+        let verifications = verifications
+            .iter()
+            .map(|of| (of.reservation(), of.hold_micro));
+        let open = runs.chain(verifications);
+        let counted = open.filter(|(of, _)| budget.counts(of.spender(), of.at) == Some(present));
         Ok(Standing {
             spent,
-            reserved: MicroCredits::from_micro(reserved),
+            reserved: MicroCredits::from_micro(counted.map(|(_, hold)| hold).sum()),
         })
     }
 

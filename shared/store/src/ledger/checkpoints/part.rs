@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use awo_domain::{RunId, Timestamp};
+use awo_domain::{RunId, Timestamp, VerificationId};
 use serde::Deserialize;
 
 use crate::engine::list::Page;
@@ -17,6 +17,37 @@ pub(super) struct Hold {
     pub(super) out_of: Option<String>,
 }
 
+impl Hold {
+    /// When the run or the manual verification was made that has it.
+    fn made_at(&self) -> Option<Timestamp> {
+        let run = RunId::parse(&self.sk).map(|run| run.made_at());
+        let verification = || VerificationId::parse(&self.sk).map(|id| id.made_at());
+        run.or_else(|_| verification()).ok()
+    }
+
+    pub(super) fn is_before(&self, until: Timestamp) -> bool {
+        self.made_at().is_some_and(|at| at < until)
+    }
+}
+
+/// Holds of runs, then those of manual verifications.
+pub(super) struct Holds {
+    pub(super) items: Vec<Hold>,
+    /// The last moments of those that were cut off.
+    cut_at: Vec<Timestamp>,
+}
+
+impl Holds {
+    pub(super) fn of(pages: [Page<Hold>; 2]) -> Holds {
+        let cut = pages.iter().filter(|page| page.has_more);
+        let last = cut.filter_map(|page| page.items.last()?.made_at());
+        Holds {
+            cut_at: last.collect(),
+            items: pages.into_iter().flat_map(|page| page.items).collect(),
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct SettledHold {
     pub(super) sk: String,
@@ -25,7 +56,7 @@ pub(super) struct SettledHold {
 /// What is written of a part of time.
 pub(super) struct Part {
     pub(super) entries: Page<LedgerEntry>,
-    pub(super) holds: Page<Hold>,
+    pub(super) holds: Holds,
     pub(super) settled: BTreeSet<String>,
 }
 
@@ -33,18 +64,12 @@ impl Part {
     /// Up to when it is whole: of what was cut off, its last moment is not.
     pub(super) fn whole_until(&self, wanted: Timestamp) -> Timestamp {
         let entry = self.entries.items.last().filter(|_| self.entries.has_more);
-        let hold = self.holds.items.last().filter(|_| self.holds.has_more);
-        let hold = hold.and_then(|hold| RunId::parse(&hold.sk).ok());
-        [
-            entry.map(|entry| entry.id.made_at()),
-            hold.map(|run| run.made_at()),
-        ]
-        .into_iter()
-        .flatten()
-        .fold(wanted, Timestamp::min)
+        let entry = entry.map(|entry| entry.id.made_at());
+        let holds = self.holds.cut_at.iter().copied();
+        entry.into_iter().chain(holds).fold(wanted, Timestamp::min)
     }
 
     pub(super) fn is_cut_off(&self) -> bool {
-        self.entries.has_more || self.holds.has_more
+        self.entries.has_more || !self.holds.cut_at.is_empty()
     }
 }

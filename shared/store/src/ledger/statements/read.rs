@@ -8,7 +8,7 @@ use awo_domain::ledger::TransactionType;
 use awo_domain::money::MicroCredits;
 use awo_domain::statement::{Draft, Month, Statement};
 use awo_domain::time::DAY_MS;
-use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId};
+use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId, VerificationId};
 use futures::future::try_join_all;
 use serde::Deserialize;
 
@@ -137,25 +137,32 @@ impl Store {
         month: &Month,
     ) -> Result<MicroCredits, Error> {
         let end = month.end();
-        let first = RunId::new(month.start().plus_ms(-HOLDS_BEFORE_MS), 0);
-        let last = RunId::new(end.plus_ms(-1), u128::MAX);
-        let between = |partition: Partition| {
-            let slice = Slice::of_partition(partition);
-            slice.between(first.as_str(), last.as_str())
-        };
+        let (first, last) = (month.start().plus_ms(-HOLDS_BEFORE_MS), end.plus_ms(-1));
+        let (first_run, last_run) = (RunId::new(first, 0), RunId::new(last, u128::MAX));
+        let verifications = (
+            VerificationId::new(first, 0),
+            VerificationId::new(last, u128::MAX),
+        );
         let (mut open, mut taken) = (BTreeMap::new(), Vec::new());
-        let (made, resolved) = (between(holds(org)), between(settlements(org)));
-        let add = |hold: OpenHold| {
-            taken.extend(hold.out_of.map(|parent| (parent, hold.amount_micro)));
-            open.insert(hold.sk, hold.amount_micro);
-        };
-        self.each(&made, add).await?;
-        let close = |of: ResolvedHold| {
-            if of.settled_at < end {
-                open.remove(&of.sk);
-            }
-        };
-        self.each(&resolved, close).await?;
+        for (first, last) in [
+            (first_run.as_str(), last_run.as_str()),
+            (verifications.0.as_str(), verifications.1.as_str()),
+        ] {
+            let between =
+                |partition: Partition| Slice::of_partition(partition).between(first, last);
+            let (made, resolved) = (between(holds(org)), between(settlements(org)));
+            let add = |hold: OpenHold| {
+                taken.extend(hold.out_of.map(|parent| (parent, hold.amount_micro)));
+                open.insert(hold.sk, hold.amount_micro);
+            };
+            self.each(&made, add).await?;
+            let close = |of: ResolvedHold| {
+                if of.settled_at < end {
+                    open.remove(&of.sk);
+                }
+            };
+            self.each(&resolved, close).await?;
+        }
         for (parent, amount) in taken {
             if let Some(held) = open.get_mut(&parent) {
                 *held -= amount;

@@ -200,7 +200,7 @@ impl Transaction {
         let transaction = self
             .record_usage(org, run, of.usage, of.completed_at)?
             .record_cost(org, of)?
-            .mark_settled(org, run, (settled, id), now)?
+            .mark_settled(&Key::settlement(org, &run.run_id), (settled, id), now)?
             .balance(org, balance, vec![run.settles(settled)]);
         if settled.deduction == MicroCredits::ZERO {
             return Ok(transaction);
@@ -211,6 +211,7 @@ impl Transaction {
             kind: TransactionType::Deduction,
             amount_micro: settled.deduction.micro(),
             run_id: Some(run.run_id.clone()),
+            verification_id: None,
             work_order_id: Some(run.work_order_id.clone()),
             tenant_id: tenant.map(|t| t.tenant_id.clone()),
             tenant_user_id: tenant.and_then(|t| t.tenant_user_id.clone()),
@@ -228,8 +229,7 @@ impl Transaction {
     /// in the same transaction.
     pub(crate) fn mark_settled(
         self,
-        org: &OrgId,
-        run: &Run,
+        key: &Key,
         (settled, charge): (Settlement, Option<&TransactionId>),
         now: Timestamp,
     ) -> Result<Transaction, Error> {
@@ -240,6 +240,6 @@ impl Transaction {
             charge: charge.cloned(),
             v: SCHEMA_VERSION,
         };
-        self.put(&Key::settlement(org, &run.run_id), &item)
+        self.put(key, &item)
     }
 }

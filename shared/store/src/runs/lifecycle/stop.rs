@@ -224,6 +224,10 @@ impl Transaction {
         self.update(&Key::run(org, &run.run_id), over)
             .append_event(store, &run.subject(org), sequence, ended.to_parts(), now)?
             .hold_nothing(org, run, now)?
-            .mark_settled(org, run, (released(run), None), now)
+            .mark_settled(
+                &Key::settlement(org, &run.run_id),
+                (released(run), None),
+                now,
+            )
     }
 }

@@ -158,6 +158,9 @@ fn of_runners(route: &'static Route) -> Option<Vec<Sample>> {
             });
             vec![call().body(diff)]
         }
+        "/control/{orgId}/runs/{runId}/baseline" => {
+            vec![call().body(json!({ "commit": "c0", "planHash": "0".repeat(64) }))]
+        }
         "/control/{orgId}/runs/{runId}/credentials" => vec![call().body(json!({}))],
         "/control/verifications/claim" => {
             let nonce = format!("{{org}}.{VERIFICATION}.{}", "0".repeat(64));
