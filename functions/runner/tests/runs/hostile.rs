@@ -5,7 +5,6 @@ use std::fs;
 use awo_domain::run::RunErrorCode as Code;
 use awo_supervisor::Sandbox;
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 
 use crate::scene::{CANARY, Scene, alive, git};
 
@@ -200,8 +199,8 @@ fn no_process_that_an_agent_can_look_into_holds_a_secret() {
     let agent = format!(
         "for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/environ 2>/dev/null; done > all; \
          grep -q AWO_ITERATION all || exit 8; \
-         up=$PPID; up=$(sed 's/.*) . \\([0-9]*\\).*/\\1/' /proc/$up/stat); echo $up > runner; \
-         cat /proc/$up/environ > environ 2>&1; cat /proc/$up/maps > maps 2>&1; \
+         up=$PPID; test $up = 0 || {{ up=$(sed 's/.*) . \\([0-9]*\\).*/\\1/' /proc/$up/stat); echo $up > runner; \
+         cat /proc/$up/environ > environ 2>&1; cat /proc/$up/maps > maps 2>&1; }}; \
          ! grep -q '{CANARY}-nonce' all"
     );
     for other_user in [true, false] {
@@ -212,6 +211,10 @@ fn no_process_that_an_agent_can_look_into_holds_a_secret() {
         let ended = running.end(scene.dir.path());
         ended.succeeded();
         let read = |name: &str| fs::read(ended.run_dir.join("workspace").join(name)).unwrap();
+        // In a namespace of its own, a command sees no process above it.
+        if !ended.run_dir.join("workspace/runner").exists() {
+            continue;
+        }
         assert_eq!(String::from_utf8(read("runner")).unwrap().trim(), pid);
         let environ = String::from_utf8_lossy(&read("environ")).into_owned();
         assert!(!environ.contains("nonce"), "{environ}");
@@ -243,29 +246,6 @@ fn what_an_agent_leaves_running_is_dead_before_its_work_is_judged() {
     assert_eq!(alive(scene.spec.run_id.as_str()), Vec::<String>::new());
 }
 
-/// The supervisor that a runner has started. A command in a namespace of its own does not know its number.
-fn supervisor_of(runner: u32) -> Pid {
-    let threads = fs::read_dir(format!("/proc/{runner}/task"))
-        .unwrap()
-        .flatten();
-    let children =
-        threads.map(|thread| fs::read_to_string(thread.path().join("children")).unwrap());
-    let children: Vec<i32> = children
-        .flat_map(|pids| {
-            pids.split_whitespace()
-                .map(|pid| pid.parse().unwrap())
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    let is_supervisor = |pid: &i32| {
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains("\0supervise\0")
-    };
-    let supervisors: Vec<i32> = children.into_iter().filter(is_supervisor).collect();
-    assert_eq!(supervisors.len(), 1, "{supervisors:?}");
-    Pid::from_raw(supervisors[0])
-}
-
 #[test]
 fn an_agent_whose_supervisor_was_killed_is_dead_all_the_same() {
     // In a sandbox it cannot, and neither can another user: somebody else does it here.
@@ -273,7 +253,7 @@ fn an_agent_whose_supervisor_was_killed_is_dead_all_the_same() {
     let scene = Scene::new(FILES, agent).once();
     let running = scene.start();
     running.until_there_is("here");
-    kill(supervisor_of(running.child.id()), Signal::SIGKILL).unwrap();
+    kill(running.supervisor(), Signal::SIGKILL).unwrap();
     let ended = running.end(scene.dir.path());
     assert!(
         ended

@@ -190,6 +190,23 @@ impl Running {
         kill(runner, Signal::SIGTERM).unwrap();
     }
 
+    /// The supervisor of the one command that runs. A command in a namespace does not know its number.
+    pub fn supervisor(&self) -> Pid {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let children = threads
+            .flatten()
+            .map(|thread| fs::read_to_string(thread.path().join("children")).unwrap());
+        let children: String = children.collect::<Vec<String>>().join(" ");
+        let is_supervisor = |pid: &i32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains("\0supervise\0")
+        };
+        let pids = children.split_whitespace().map(|pid| pid.parse().unwrap());
+        let supervisors: Vec<i32> = pids.filter(is_supervisor).collect();
+        assert_eq!(supervisors.len(), 1, "{supervisors:?}");
+        Pid::from_raw(supervisors[0])
+    }
+
     /// What a client's stop request amounts to: it is written down, and then SIGTERM is sent.
     pub fn stop_request(&self, stop_request: StopRequest) {
         self.control.seen().stop_request = Some(stop_request);

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use awo_domain::control::{RunnerEvent as E, StopRequest};
-use nix::sys::signal::kill;
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::control_double::Fault;
@@ -189,11 +189,11 @@ fn a_stopped_agent_hears_a_cancel_and_dies_of_a_kill() {
 
 #[test]
 fn an_agent_that_stops_its_supervisor_dies_all_the_same() {
-    let mut scene = Scene::new(FILES, "kill -STOP $PPID; echo > ready; sleep 4321");
-    // Another user could not.
-    scene.other_user = false;
+    let scene = Scene::new(FILES, "echo > ready; sleep 4321");
     let running = scene.start();
     running.until_there_is("ready");
+    // An agent of the same user could, where it has no namespace.
+    kill(running.supervisor(), Signal::SIGSTOP).unwrap();
     let start = Instant::now();
     running.stop_request(IMMEDIATE);
     let ended = running.end(scene.dir.path());
