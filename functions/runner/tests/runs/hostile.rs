@@ -6,7 +6,7 @@ use awo_domain::run::RunErrorCode as Code;
 use awo_supervisor::Sandbox;
 use nix::sys::signal::{Signal, kill};
 
-use crate::scene::{CANARY, Scene, alive, git};
+use crate::scene::{CANARY, READABLE, Scene, alive, git};
 
 const FILES: &[(&str, &str)] = &[("README.md", "x\n"), ("src/a.txt", "a\n")];
 
@@ -18,7 +18,7 @@ pub struct Trap {
 impl Trap {
     pub fn new() -> Trap {
         use std::os::unix::fs::PermissionsExt;
-        let dir = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir_in(READABLE).unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let trap = dir.path().join("trap.sh");
         fs::write(

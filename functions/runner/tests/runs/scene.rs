@@ -68,6 +68,9 @@ pub struct EndedRunner {
     pub log: String,
 }
 
+/// Folder that agents may read beside their own: for what a test has them use.
+pub const READABLE: &str = env!("CARGO_TARGET_TMPDIR");
+
 impl Scene {
     /// An origin with `files`, and an agent that is the shell script `agent`.
     pub fn new(files: &[(&str, &str)], agent: &str) -> Scene {
@@ -159,6 +162,7 @@ impl Scene {
         command
             .env_clear()
             .env("PATH", self.path())
+            .env("AWO_AGENT_PATHS", READABLE)
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .env("AWO_CONTROL_URL", &control.url)
             .env("AWO_NONCE", &self.nonce)
