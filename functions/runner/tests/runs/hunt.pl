@@ -56,9 +56,12 @@ sub parent {
     return $stat;
 }
 my $pid = $$;
-$pid = parent($pid) until slurp("/proc/$pid/cmdline", 4096) =~ /^[^\0]*runner\0supervise\0/;
+$pid = parent($pid) until $pid == 0 || slurp("/proc/$pid/cmdline", 4096) =~ /^[^\0]*runner\0supervise\0/;
+# In a namespace of its own they have no number, and the first process there is another one of the runner's.
+my @above = $pid ? ('supervisor', 'runner') : ('first process');
+$pid ||= 1;
 my $trace = `uname -m` =~ /x86_64/ ? 101 : 117;
-for my $who ('supervisor', 'runner') {
+for my $who (@above) {
     $pid = parent($pid) if $who eq 'runner';
     for my $what ('environ', 'mem', 'maps', 'smaps', 'auxv', 'io', 'stack', 'syscall') {
         sysopen(my $file, "/proc/$pid/$what", O_RDONLY) or next;

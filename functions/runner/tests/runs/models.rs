@@ -10,7 +10,7 @@ use awo_domain::run::RunErrorCode as Code;
 use serde_json::json;
 
 use crate::model_double::{Manners, ModelDouble, USED};
-use crate::scene::{CANARY, EndedRunner, Scene};
+use crate::scene::{CANARY, EndedRunner, READABLE, Scene};
 
 const FILES: &[(&str, &str)] = &[("README.md", "x\n")];
 /// Calls a model; the answer and its status are in the workspace then.
@@ -101,11 +101,8 @@ fn whatever_way_a_model_is_called_the_organizations_key_goes_out_and_what_was_us
 fn what_an_agent_asked_for_counts_also_if_it_hangs_up() {
     for stream in [false, true] {
         let mut scene = Scene::new(FILES, "").once();
-        let signals = scene.dir.path().join("signals");
-        std::fs::create_dir(&signals).unwrap();
-        let readable = signals.display().to_string();
-        scene.env.push(("AWO_AGENT_PATHS", readable));
-        let come = signals.join("come");
+        let signals = tempfile::tempdir_in(READABLE).unwrap();
+        let come = signals.path().join("come");
         let gone = scene.run_dir().join("workspace/gone");
         let models = ModelDouble::start(Manners::Waits(come.clone(), gone));
         equip(&mut scene, &models);

@@ -68,6 +68,9 @@ pub struct EndedRunner {
     pub log: String,
 }
 
+/// Folder that agents may read beside their own: for what a test has them use.
+pub const READABLE: &str = env!("CARGO_TARGET_TMPDIR");
+
 impl Scene {
     /// An origin with `files`, and an agent that is the shell script `agent`.
     pub fn new(files: &[(&str, &str)], agent: &str) -> Scene {
@@ -159,6 +162,7 @@ impl Scene {
         command
             .env_clear()
             .env("PATH", self.path())
+            .env("AWO_AGENT_PATHS", READABLE)
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .env("AWO_CONTROL_URL", &control.url)
             .env("AWO_NONCE", &self.nonce)
@@ -188,6 +192,23 @@ impl Running {
     pub fn send_sigterm(&self) {
         let runner = Pid::from_raw(self.child.id().cast_signed());
         kill(runner, Signal::SIGTERM).unwrap();
+    }
+
+    /// The supervisor of the one command that runs. A command in a namespace does not know its number.
+    pub fn supervisor(&self) -> Pid {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let children = threads
+            .flatten()
+            .map(|thread| fs::read_to_string(thread.path().join("children")).unwrap());
+        let children: String = children.collect::<Vec<String>>().join(" ");
+        let is_supervisor = |pid: &i32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains("\0supervise\0")
+        };
+        let pids = children.split_whitespace().map(|pid| pid.parse().unwrap());
+        let supervisors: Vec<i32> = pids.filter(is_supervisor).collect();
+        assert_eq!(supervisors.len(), 1, "{supervisors:?}");
+        Pid::from_raw(supervisors[0])
     }
 
     /// What a client's stop request amounts to: it is written down, and then SIGTERM is sent.

@@ -5,8 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use awo_domain::control::{RunnerEvent as E, StopRequest};
-use nix::sys::signal::kill;
-use nix::unistd::Pid;
+use nix::sys::signal::{Signal, kill};
 
 use crate::control_double::Fault;
 use crate::scene::{Running, Scene, alive, output, until};
@@ -125,16 +124,13 @@ fn nothing_escapes_a_kill() {
 
 #[test]
 fn an_immediate_kill_does_not_wait() {
-    let agent = "trap '' TERM INT; setsid sh -c 'echo $$ > pid; echo > ready; exec sleep 4321' & \
+    let agent = "trap '' TERM INT; setsid sh -c 'echo > ready; exec sleep 4321' & \
                  sleep 4321";
     let (scene, running) = working(agent);
-    let pid = fs::read_to_string(running.run_dir.join("workspace/pid")).unwrap();
-    let pid = Pid::from_raw(pid.trim().parse().unwrap());
     let start = Instant::now();
     running.stop_request(IMMEDIATE);
-    while kill(pid, None).is_ok() {
+    while !alive(scene.spec.run_id.as_str()).is_empty() {
         assert!(start.elapsed() < CANCEL_LIMIT);
-        std::thread::sleep(Duration::from_micros(100));
     }
     let dead = start.elapsed();
     let ended = running.end(scene.dir.path());
@@ -189,11 +185,11 @@ fn a_stopped_agent_hears_a_cancel_and_dies_of_a_kill() {
 
 #[test]
 fn an_agent_that_stops_its_supervisor_dies_all_the_same() {
-    let mut scene = Scene::new(FILES, "kill -STOP $PPID; echo > ready; sleep 4321");
-    // Another user could not.
-    scene.other_user = false;
+    let scene = Scene::new(FILES, "echo > ready; sleep 4321");
     let running = scene.start();
     running.until_there_is("ready");
+    // An agent of the same user could, where it has no namespace.
+    kill(running.supervisor(), Signal::SIGSTOP).unwrap();
     let start = Instant::now();
     running.stop_request(IMMEDIATE);
     let ended = running.end(scene.dir.path());
