@@ -57,7 +57,7 @@ fn add(frozen: &mut FrozenPlan, placed: PlacedUnit) {
         } else {
             format!("cd {} && {}", toolchains::quoted(&folder), step.run)
         };
-        Command::new(&name, &run).needing(needs)
+        Command::detected(&name, &run).needing(needs)
     };
     let mut needs: Vec<String> = Vec::new();
     if let Some(install) = &unit.install {

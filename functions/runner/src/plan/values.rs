@@ -13,6 +13,8 @@ const MAX_TEXT: usize = 8_192;
 const MAX_TIMEOUT_MS: u64 = 3_600_000;
 /// Time of a command that names none.
 const DEFAULT_TIMEOUT_MS: u64 = 300_000;
+/// Time of a detected command, for which nobody chose one: whole suites take longer than single commands.
+const DETECTED_TIMEOUT_MS: u64 = 1_800_000;
 /// Largest compiled pattern: a repository must not buy itself our memory.
 const MAX_PATTERN_BYTES: usize = 1_048_576;
 /// Largest size of all patterns of a plan together, compiled.
@@ -254,6 +256,8 @@ impl From<TimeoutMs> for u64 {
 }
 
 impl TimeoutMs {
+    pub(crate) const OF_DETECTED: TimeoutMs = TimeoutMs(DETECTED_TIMEOUT_MS);
+
     pub(crate) fn duration(self) -> Duration {
         Duration::from_millis(self.0)
     }

@@ -40,9 +40,10 @@ fn list(text: &mut String, indent: &str, key: &str, commands: &[Command]) {
         });
         let _ = writeln!(
             text,
-            "{indent}  - {{name: {}, run: {}{needs}{report}}}",
+            "{indent}  - {{name: {}, run: {}, timeoutMs: {}{needs}{report}}}",
             yaml(name),
-            yaml(run)
+            yaml(run),
+            command.limit().as_millis()
         );
     }
 }
@@ -80,6 +81,7 @@ mod tests {
         );
         assert_eq!(named(&plan.tests), named(&detected.plan.tests));
         assert_eq!(plan.tests[0].run.as_str(), "cd 'we b' && npm test");
+        assert_eq!(plan.tests[0].limit(), detected.plan.tests[0].limit());
         assert_eq!(plan.tests[0].needs().collect::<Vec<_>>(), ["we b: install"]);
     }
 }

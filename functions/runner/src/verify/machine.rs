@@ -47,6 +47,12 @@ const WHILE_TESTING: [&str; 5] = [
     r"^go: .*dial tcp: lookup (?P<host>[\w.-]+)",
     r"^\S+\.go:\d+:\d+: .*dial tcp: lookup (?P<host>[\w.-]+)",
 ];
+/// Messages of downloads in a recipe, which end it: they count in the last lines alone.
+const DOWNLOADS: [&str; 2] = [
+    r"curl: \(\d+\) (?:Could not resolve host: |Failed to connect to )(?P<host>[\w.-]+)(?: port (?P<port>\d+))?",
+    r"^wget: unable to resolve host address \S?(?P<host>[\w-]+(?:\.[\w-]+)+)",
+];
+const LAST_LINES: usize = 5;
 /// Words for a network that is not there, in messages without a host.
 const NO_NETWORK: [&str; 7] = [
     "Temporary failure in name resolution",
@@ -64,6 +70,7 @@ const HTTPS: u16 = 443;
 
 static MESSAGES: LazyLock<Vec<Regex>> = LazyLock::new(|| compiled(&UNREACHABLE));
 static TOOL_MESSAGES: LazyLock<Vec<Regex>> = LazyLock::new(|| compiled(&WHILE_TESTING));
+static DOWNLOAD_MESSAGES: LazyLock<Vec<Regex>> = LazyLock::new(|| compiled(&DOWNLOADS));
 
 fn compiled(texts: &[&str]) -> Vec<Regex> {
     let compiled = texts.iter().map(|text| Regex::new(text));
@@ -83,7 +90,7 @@ impl Verification<'_> {
             let why = "the disk is full: free space where runs happen, or use a larger size";
             return Some(why.to_owned());
         }
-        if !is_install && host_in(&TOOL_MESSAGES, output).is_none() {
+        if !is_install && host_of_tool(output).is_none() {
             return None;
         }
         let network = Network {
@@ -126,7 +133,7 @@ impl Network<'_> {
         output: &str,
         is_own: impl Fn(&str) -> bool,
     ) -> Option<String> {
-        let named = unreachable_host(output).or_else(|| host_in(&TOOL_MESSAGES, output));
+        let named = unreachable_host(output).or_else(|| host_of_tool(output));
         let (host, port) = match named {
             Some(named) => named,
             None if NO_NETWORK.iter().any(|words| output.contains(words)) => {
@@ -180,6 +187,15 @@ fn is_full(place: &Path) -> bool {
 /// The host and port that an installer does not reach, by its last message of that.
 fn unreachable_host(output: &str) -> Option<(String, u16)> {
     host_in(&MESSAGES, output)
+}
+
+/// The host that a build does not reach while it tests.
+fn host_of_tool(output: &str) -> Option<(String, u16)> {
+    host_in(&TOOL_MESSAGES, output).or_else(|| {
+        let lines: Vec<&str> = output.lines().collect();
+        let last = lines.get(lines.len().saturating_sub(LAST_LINES)..)?;
+        host_in(&DOWNLOAD_MESSAGES, &last.join("\n"))
+    })
 }
 
 fn host_in(messages: &[Regex], output: &str) -> Option<(String, u16)> {
@@ -301,10 +317,18 @@ mod tests {
                 "go: example.com/x@v1.0.0: dial tcp: lookup go.example on 127.0.0.1:53: no such host",
                 Some("go.example"),
             ),
+            (
+                "  0     0 --:--:--     0curl: (6) Could not resolve host: data.example\nmake: *** [Makefile:9: data/a.txt] Error 6",
+                Some("data.example"),
+            ),
+            (
+                "curl: (6) Could not resolve host: data.example\nok\nok\nok\nok\n1 failed",
+                None,
+            ),
             ("    dial tcp: lookup db.example: no such host", None),
             ("getaddrinfo ENOTFOUND db.example", None),
         ] {
-            let named = host_in(&TOOL_MESSAGES, line).map(|(host, _)| host);
+            let named = host_of_tool(line).map(|(host, _)| host);
             assert_eq!(named.as_deref(), host, "{line}");
         }
     }

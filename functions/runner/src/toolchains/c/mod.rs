@@ -178,15 +178,19 @@ fn from_meson(folder: &Folder<'_>) -> Option<Unit> {
 }
 
 fn from_autotools(folder: &Folder<'_>) -> Option<Unit> {
-    let by = folder.first(&["configure", "configure.ac"])?;
+    let source = folder.first(&["configure.ac", "configure.in"]);
+    let by = folder.first(&["configure"]).or(source)?;
     let mut unit = Unit::new(by, "autotools").needs("make");
     unit.covers = below();
-    let configure = if by == "configure" {
-        "sh ./configure && make".to_owned()
+    // Rules of automake make a committed `configure` anew, since git has no times of files: with the
+    // versions of its author, unless it is made anew first.
+    let is_made = by == "configure" && !(source.is_some() && folder.has("Makefile.am"));
+    let configure = if is_made {
+        "sh ./configure && make"
     } else {
         unit = unit.needs("autoreconf");
-        "autoreconf -i && sh ./configure && make".to_owned()
+        "autoreconf -fi && sh ./configure && make"
     };
-    unit.build.push(Step::new("build", &configure));
+    unit.build.push(Step::new("build", configure));
     Some(unit.tested_by("make check", "make check"))
 }

@@ -120,10 +120,14 @@ static TAP: [Line; 7] = [
 ];
 
 /// `12/12 tests successful`, `12 passed, 0 failed`: the words of scripts that count for themselves.
-static SCRIPT: [Line; 3] = [
+static SCRIPT: [Line; 4] = [
     Line(
         Whole,
         r"^{passed}/{total} tests? (?:successful|succeeded|passed|ok)[.!]?$",
+    ),
+    Line(
+        Whole,
+        r"^[Pp]ass(?:ed)?:? {passed}, [Ff]ail(?:ed)?:? {failed}[.!]?$",
     ),
     Line(
         Whole,

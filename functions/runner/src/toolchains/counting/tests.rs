@@ -81,6 +81,7 @@ fn every_tool_is_understood_in_its_own_words() {
             (5, 0, 0),
         ),
         ("58/60 tests successful", (58, 2, 0)),
+        ("Pass 1735, Fail 1", (1735, 1, 0)),
         ("Results: 3 passed, 1 failed, 2 skipped", (3, 1, 2)),
     ] {
         assert_eq!(counted(text), Some(counts), "{text}");

@@ -301,7 +301,15 @@ fn builds_of_c_and_makefiles_have_the_commands_of_their_maintainers() {
         ),
         (
             &[("configure.ac", "")],
-            &["autoreconf -i && sh ./configure && make", "make check"],
+            &["autoreconf -fi && sh ./configure && make", "make check"],
+        ),
+        (
+            &[("configure", ""), ("configure.ac", "")],
+            &["sh ./configure && make", "make check"],
+        ),
+        (
+            &[("configure", ""), ("configure.ac", ""), ("Makefile.am", "")],
+            &["autoreconf -fi && sh ./configure && make", "make check"],
         ),
         // A makefile's tests are usually those of the other manifests.
         (
