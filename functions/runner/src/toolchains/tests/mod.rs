@@ -157,7 +157,7 @@ fn tests_without_a_manifest_reveal_their_language() {
         (vec![("tests/ATest.php", "")], vec![]),
         // A manifest decides for the whole checkout.
         (
-            vec![("go.mod", ""), ("tools/test_a.py", PYTEST)],
+            vec![("go.mod", ""), ("a.go", ""), ("tools/test_a.py", PYTEST)],
             vec!["go test ./..."],
         ),
     ] {
