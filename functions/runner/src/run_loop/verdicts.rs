@@ -6,7 +6,7 @@ use awo_domain::environment::SecretPhase;
 use awo_domain::plugin::{Plugin, applicable};
 use awo_domain::profile::GitMode;
 use awo_domain::run::RunErrorCode;
-use awo_domain::verification::{Evidence, Level};
+use awo_domain::verification::{Evidence, Level, Status};
 
 use super::baselines::{BASELINE_CHECK, with_baseline};
 use super::gates::remarks;
@@ -22,6 +22,9 @@ use crate::prompt;
 use crate::stop::StopOutcome;
 use crate::verify::subject::{self, Candidate, Reference};
 use crate::verify::{self, Judgement, NotPrepared, Tree, Verification};
+
+/// The check that stands for the environment's setup.
+const SETUP_CHECK: &str = "environment";
 
 /// A judgement, and names of files that the commit changed of what it is judged by.
 pub(super) struct JudgedCommit {
@@ -216,9 +219,19 @@ impl Work<'_> {
         };
         let tests_changed = names(subject.tests_changed.iter());
         let gate_changed = names(subject.gate_changed.iter());
-        if let Err(abort) = self.set_up_checkout(&subject).await {
+        let is_agents = self.may_be_repaired(commit, number);
+        let set_up = self.set_up_checkout(&subject, is_agents).await;
+        if !matches!(set_up, Ok(None)) {
             subject::remove(self.layout, number);
-            return Err(abort);
+        }
+        if let Some(why) = set_up? {
+            let check = verify::check(SETUP_CHECK, Status::Failed, &why);
+            let result = verify::not_judged(plugins, check);
+            return Ok(JudgedCommit {
+                judgement: Judgement::from(result),
+                tests_changed,
+                gate_changed,
+            });
         }
         let tree = Tree {
             repository: self.repository,
@@ -243,6 +256,12 @@ impl Work<'_> {
             tests_changed,
             gate_changed,
         })
+    }
+
+    /// True for a commit of the agent's, while iterations are left.
+    fn may_be_repaired(&self, commit: &str, iteration: u32) -> bool {
+        let most = self.spec.profile.max_iterations(self.spec.asked_iterations);
+        self.base.head.is_none() && commit != self.base.commit && iteration < most
     }
 
     /// Ends a run whose profile requires more evidence of tests than there is.
