@@ -53,7 +53,12 @@ fn below(
     rewriting: Rewriting<'_>,
     (depth, left): (usize, &mut usize),
 ) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+    let entries = match fs::read_dir(folder) {
+        // Its owner has closed it, to itself as well, and git reads nothing there either.
+        Err(why) if is_closed(&why) => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
         let entry = entry?;
         let Some(rest) = left.checked_sub(1) else {
             return Ok(());
@@ -73,6 +78,13 @@ fn below(
     Ok(())
 }
 
+fn is_closed(why: &io::Error) -> bool {
+    matches!(
+        why.kind(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound
+    )
+}
+
 fn rewrite_file(
     user: Option<AgentUser>,
     folder: &Path,
@@ -80,7 +92,7 @@ fn rewrite_file(
     rewriting: Rewriting<'_>,
 ) -> io::Result<()> {
     let bytes = match safe_files::read_within(folder, name, MAX_BYTES) {
-        Err(Unreadable::Io(why)) => return Err(why),
+        Err(Unreadable::Io(why)) if !is_closed(&why) => return Err(why),
         // What is no plain file of this size is no lock file.
         Err(_) => return Ok(()),
         Ok(bytes) => bytes,

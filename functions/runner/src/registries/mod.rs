@@ -135,6 +135,9 @@ impl Registries {
     /// # Errors
     /// If one cannot be read or written.
     pub(crate) fn localize(&self, user: Option<AgentUser>, checkout: &Path) -> io::Result<()> {
+        if self.locals.is_empty() {
+            return Ok(());
+        }
         lock_files::rewrite(user, checkout, &|file, text| {
             lock_files::localized(&self.locals, file, text)
         })
@@ -145,6 +148,9 @@ impl Registries {
     /// # Errors
     /// If one cannot be read or written.
     pub(crate) fn restore(&self, user: Option<AgentUser>, checkout: &Path) -> io::Result<()> {
+        if self.locals.is_empty() {
+            return Ok(());
+        }
         lock_files::rewrite(user, checkout, &|_, text| {
             lock_files::restored(&self.locals, text)
         })
