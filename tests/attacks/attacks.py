@@ -210,11 +210,15 @@ def attack_verdict(scene):
     files = {"Makefile": "PY = python3\ntest:\n\t$(PY) -m unittest\n",
              "test_it.py": "import unittest\n\n\nclass T(unittest.TestCase):\n    def test(self):\n        self.fail()\n"}
     source = scene.host.repository("verdict", files)
+    status, answer = scene.host.call("/api/v1/profiles", {
+        "name": "strict", "verification": {"protectTests": True, "required": True}})
+    if status != 201:
+        raise AssertionError(f"profile: {status} {answer}")
     found = []
     for script in ("sed -i 's/^PY.*/PY = true/' Makefile", "sed -i '1i MAKEFLAGS += -n' Makefile",
                    "mkdir -p unittest && echo 'print(\"Ran 3 tests\\n\\nOK\"); raise SystemExit(0)' > unittest/__init__.py "
                    "&& touch unittest/__main__.py"):
-        run = scene.host.run(source, script, harness={"verification": {"protectTests": True, "required": True}})
+        run = scene.host.run(source, script, harness="strict")
         if run.get("verified"):
             found.append(f"verified: {script[:40]}")
     return found
@@ -234,9 +238,12 @@ def attack_manual(scene):
 def attack_webhooks(scene):
     """sends webhooks to metadata of clouds"""
     found = []
+    made = lambda host: scene.host.call("/v1/webhooks", {  # noqa: E731
+        "url": f"https://{host}/", "events": ["run.completed"]})[0]
+    if made("hooks.example.com") != 201:
+        raise AssertionError("no webhook can be made")
     for address in ("168.63.129.16", "169.254.169.254", "100.100.100.200", "[fd00:ec2::254]"):
-        status, _ = scene.host.call("/api/v1/webhooks", {"url": f"https://{address}/", "events": ["work_order.completed"]})
-        found += [address] if status < 300 else []
+        found += [address] if made(address) < 300 else []
     return found
 
 
@@ -257,7 +264,7 @@ def attack_patterns(scene):
     entry = "  - {run: 'true', expect: {matches: [" + ", ".join([pattern] * 100) + "]}}\n"
     source = scene.host.repository("patterns", {"verify.yaml": "version: 1\nblackbox:\n" + entry * 20})
     began = time.monotonic()
-    run = scene.host.run(source, "true")
+    run = scene.host.run(source, "true", must_begin=False)
     took = time.monotonic() - began
     return [f"{took:.0f} s, {run['status']}"] if took > 10 or run["status"] != "failed" else []
 

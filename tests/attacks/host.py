@@ -21,6 +21,7 @@ START_LIMIT_S = 60
 RUN_LIMIT_S = 120
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NOBODY = 65534
+BEGUN = "the attack begins"
 
 
 class Server:
@@ -80,7 +81,8 @@ class Host:
         for program in ("awo", "awo-local", "runner"):
             shutil.copy(bin_dir / program, programs / program)
         own = work / "own"
-        own.mkdir(mode=0o700)
+        # Agents of another user pass through it to their workspaces.
+        own.mkdir(mode=0o711)
         if user is not None:
             os.chown(own, user, user)
         self.ready = own / "ready.json"
@@ -137,15 +139,19 @@ class Host:
         for secret, value in secrets:
             self.admin("set-secret", "--org", self.org, "--name", f"env:{name}:{secret}", value=value)
 
-    def run(self, source, script, branch="main", **more):
-        """A run of this script as its agent, when it has ended, with its logs as `output`."""
+    def run(self, source, script, branch="main", must_begin=True, **more):
+        """A run of this script as its agent, when it has ended, with its logs as `output`. An attack that never began
+        was not refused."""
         body = {"taskPrompt": "attack", "maxIterations": 1,
                 "workspaceSource": {"type": "git", "repository": source, "branch": branch},
-                "agent": {"type": "command", "command": ["sh", "-c", script]}, **more}
+                "agent": {"type": "command", "command": ["sh", "-c", f"echo {BEGUN}; {script}"]}, **more}
         status, order = self.call("/v1/work-orders", body)
         if status != 201:
             raise AssertionError(f"work order: {status} {order}")
-        return self.ended(order["runId"])
+        run = self.ended(order["runId"])
+        if must_begin and BEGUN not in run["output"]:
+            raise AssertionError(f"the agent did not begin: {run.get('error')}")
+        return run
 
     def ended(self, run_id, limit_s=RUN_LIMIT_S):
         deadline = time.monotonic() + limit_s
