@@ -121,6 +121,9 @@ test-clients: programs ## Generate the Python, TypeScript and Go clients, run a 
 test-outage: programs ## Let a run wait ten minutes for its provider, and another one in vain for fifteen (SECONDS=600 TOO_LONG=960, 0: without)
 	@tests/outage/run.py '$(BIN_DIR)' --seconds '$(or $(SECONDS),600)' --too-long '$(or $(TOO_LONG),960)'
 
+check-attacks: programs ## Run attacks against the service on this machine, as each user that it may have, and print a table (ONLY='sparse caches': some)
+	@tests/attacks/run.py '$(BIN_DIR)' $(ONLY)
+
 test-model: ## Compare N random sequences of all operations with the model (N=10000; SEED=… repeats them)
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
 		cargo test --locked -p awo-tests --test product model:: -- --nocapture
@@ -191,4 +194,4 @@ bench-repositories: programs ## Measure plans, verdicts and seeded faults of rea
 include infra/deploy.mk
 include infra/release.mk
 
-.PHONY: help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-console test-tutorials test-clients test-outage test-crash test-model lint bench bench-caches bench-console bench-machine bench-repositories
+.PHONY: check-attacks help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-console test-tutorials test-clients test-outage test-crash test-model lint bench bench-caches bench-console bench-machine bench-repositories

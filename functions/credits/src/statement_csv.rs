@@ -1,5 +1,6 @@
 //! Statements as CSV (RFC 4180).
 
+use awo_domain::csv::cell;
 use awo_domain::money::MicroCredits;
 use awo_domain::statement::Statement;
 
@@ -81,15 +82,4 @@ pub fn amount(credits: MicroCredits) -> String {
     let micro = credits.micro();
     let (sign, micro) = (if micro < 0 { "-" } else { "" }, micro.unsigned_abs());
     format!("{sign}{}.{:06}", micro / 1_000_000, micro % 1_000_000)
-}
-
-/// A cell that a spreadsheet takes for text: where it could be a formula, an apostrophe goes first.
-fn cell(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = format!("{}{text}", if formula { "'" } else { "" });
-    if text.contains([',', '"', '\r', '\n']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text
-    }
 }

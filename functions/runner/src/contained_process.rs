@@ -11,6 +11,8 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use awo_supervisor::{KILL_LIMIT, Order, Sandbox};
@@ -93,8 +95,9 @@ pub(crate) struct ContainedProcesses {
     user: Option<AgentUser>,
     /// Absent: commands see what this process sees.
     sandbox: Option<Machine>,
+    /// True while commands reach no network but loopback.
+    loopback_only: Arc<AtomicBool>,
     // As in an `Order`.
-    loopback_only: bool,
     is_private: bool,
     is_alone: bool,
     stop: StopSignal,
@@ -119,7 +122,7 @@ impl ContainedProcesses {
             tool_homes: settings.tool_homes.clone(),
             user: settings.effective_agent_user(),
             sandbox: Some(Machine::of(settings)),
-            loopback_only: false,
+            loopback_only: Arc::default(),
             is_private: settings.is_private,
             is_alone: settings.is_task,
             stop,
@@ -141,12 +144,10 @@ impl ContainedProcesses {
         ContainedProcesses { masks, ..self }
     }
 
-    /// For commands that reach no network but loopback, if so.
-    pub(crate) fn loopback_only(self, loopback_only: bool) -> ContainedProcesses {
-        ContainedProcesses {
-            loopback_only,
-            ..self
-        }
+    /// For commands that reach no network but loopback while that is so.
+    pub(crate) fn loopback_only(mut self, is_limited: Arc<AtomicBool>) -> ContainedProcesses {
+        self.loopback_only = is_limited;
+        self
     }
 
     /// For commands that may also read `path`.
@@ -169,7 +170,7 @@ impl ContainedProcesses {
             tool_homes,
             user: None,
             sandbox: None,
-            loopback_only: false,
+            loopback_only: Arc::default(),
             is_private: false,
             is_alone: false,
             stop,
@@ -272,7 +273,7 @@ impl ContainedProcesses {
             report_fd: Some(report_writer.as_raw_fd()),
             limits: job.limits.clone(),
             sandbox: self.sandbox.as_ref().map(|machine| sandbox(machine, job)),
-            loopback_only: self.loopback_only,
+            loopback_only: self.loopback_only.load(Ordering::SeqCst),
             is_private: self.is_private,
             is_alone: self.is_alone,
             is_trusted: false,

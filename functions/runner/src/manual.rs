@@ -240,7 +240,9 @@ impl Inside<'_> {
                     .with(self.environment.variables(SecretPhase::Verify));
                 verification.run(plugins).await.map(|done| done.result)
             }
-            Err(NotSetUp::Failed(why)) => Ok(not_judged(plugins, error(SETUP, &why))),
+            Err(NotSetUp::Failed(why) | NotSetUp::StepFailed(why)) => {
+                Ok(not_judged(plugins, error(SETUP, &why)))
+            }
             Err(NotSetUp::OutOfTime) => {
                 let ms = self.spec.timeout_ms;
                 let why = format!("the verification's time of {ms} ms is used up");
@@ -291,6 +293,7 @@ impl Inside<'_> {
             tmp: &subject.tmp,
             limits: Limits::default(),
             before: SecretPhase::Verify,
+            reporter: None,
         };
         let limit = Duration::from_millis(self.spec.timeout_ms);
         setup.run(|| limit.saturating_sub(began.elapsed())).await
@@ -299,6 +302,11 @@ impl Inside<'_> {
     /// Takes every secret out of the workspace; what cannot be searched is deleted.
     async fn scrub(&self, dir: WorkDir, since: SystemTime, began: Instant) -> Result<(), String> {
         let masks = self.environment.masks.clone();
+        let restored = self
+            .registries
+            .restore(self.processes.user(), &dir.checkout());
+        restored
+            .map_err(|why| format!("the workspace's lock files could not be restored: {why}"))?;
         let dir = Arc::new(dir);
         let folders = vec![dir.checkout()];
         let left = Duration::from_millis(self.spec.timeout_ms).saturating_sub(began.elapsed());

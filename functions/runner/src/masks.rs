@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -30,7 +32,8 @@ impl std::fmt::Debug for Masks {
 }
 
 impl Masks {
-    /// Of these values: as they are, as JSON has them, and line by line.
+    /// Of these values: as they are, as JSON has them, line by line, and in base64, also where they are part of
+    /// what is encoded, as the password of `user:password` is.
     pub(crate) fn of(values: Vec<&str>) -> Masks {
         let mut forms: Vec<Vec<u8>> = Vec::new();
         for value in values.into_iter().filter(|value| !value.is_empty()) {
@@ -40,6 +43,7 @@ impl Masks {
             let lines = value.lines().map(str::trim);
             let lines = lines.filter(|line| line.len() >= MIN_LINE_BYTES);
             forms.extend(lines.map(|line| line.as_bytes().to_vec()));
+            forms.extend(encoded(value.trim()));
         }
         forms.sort_unstable();
         forms.dedup();
@@ -146,6 +150,24 @@ impl Masks {
     }
 }
 
+/// The base64 of a value at each of the three positions that it may have in a longer text: the letters that the
+/// value alone decides.
+fn encoded(value: &str) -> Vec<Vec<u8>> {
+    if value.len() < MIN_LINE_BYTES {
+        return Vec::new();
+    }
+    let mut forms = Vec::new();
+    for before in 0..3_usize {
+        let mut bytes = vec![0; before];
+        bytes.extend_from_slice(value.as_bytes());
+        let own = (before * 8).div_ceil(6)..bytes.len() * 8 / 6;
+        for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+            forms.push(engine.encode(&bytes).as_bytes()[own.clone()].to_vec());
+        }
+    }
+    forms
+}
+
 impl Finder {
     /// How many bytes at the end of these begin a value.
     fn begun(&self, bytes: &[u8]) -> usize {
@@ -213,6 +235,27 @@ mod tests {
         assert_eq!(masks.text(r#"x second\"line"#), "x second\\\"line");
         assert_eq!(masks.text(r#""first-line\nsecond\"line""#), "\"***\"");
         assert_eq!(Masks::of(vec![]).text("x"), "x");
+    }
+
+    #[test]
+    fn a_value_is_masked_in_base64_wherever_it_begins() {
+        let value = "token-1234567890";
+        let masks = Masks::of(vec![value]);
+        for text in ["", "user:", "__token__:", "a:", "ab:", "abc:"] {
+            for behind in ["", "x", "xy", "xyz"] {
+                let whole = format!("{text}{value}{behind}");
+                for shown in [
+                    STANDARD_NO_PAD.encode(&whole),
+                    URL_SAFE_NO_PAD.encode(&whole),
+                ] {
+                    let masked = masks.text(&format!("Basic {shown}"));
+                    assert!(masked.contains("***"), "{whole}: {masked}");
+                    assert!(masked.len() < "Basic ".len() + shown.len() - 12, "{masked}");
+                }
+            }
+        }
+        let other = STANDARD_NO_PAD.encode("another text altogether");
+        assert_eq!(masks.text(&other), other);
     }
 
     #[test]

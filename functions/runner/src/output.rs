@@ -34,6 +34,12 @@ impl Tail {
         }
     }
 
+    /// Adds what another tail has; what that has lost counts as well.
+    pub(crate) fn append(&mut self, other: &Tail) {
+        self.push(other.bytes());
+        self.total += other.total.saturating_sub(other.bytes().len() as u64);
+    }
+
     /// The last bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[self.bytes.len().saturating_sub(self.keep)..]

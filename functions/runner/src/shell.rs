@@ -33,6 +33,8 @@ pub(crate) struct Script<'a> {
 #[derive(Debug)]
 pub(crate) struct ScriptFailure {
     pub(crate) timed_out: bool,
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) took: Duration,
     /// How it failed, its text, and the end of its output.
     pub(crate) why: String,
 }
@@ -73,6 +75,11 @@ impl Script<'_> {
             End::Exited(0) => Ok(finished.took),
             end => Err(ScriptFailure {
                 timed_out: *end == End::TimedOut,
+                exit_code: match end {
+                    End::Exited(code) => Some(*code),
+                    _ => None,
+                },
+                took: finished.took,
                 why: failure(self.run, &finished, self.limit),
             }),
         })
@@ -82,7 +89,7 @@ impl Script<'_> {
 /// How a command failed, its text, and the end of its output.
 fn failure(run: &str, finished: &FinishedCommand, limit: Duration) -> String {
     let what = match &finished.end {
-        End::TimedOut => format!("was stopped after {} s, its limit", limit.as_secs()),
+        End::TimedOut => format!("was stopped after {} s, its limit", limit.as_secs_f64()),
         End::Exited(code) => format!("ended with exit code {code}"),
         End::Signaled(signal) => format!("was killed by signal {signal}"),
         End::CalledOff(why) => format!("was stopped: {why}"),

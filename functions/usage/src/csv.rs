@@ -4,6 +4,7 @@
 //! therefore cannot be added up over them. Tokens and cost are only in the models' rows. So
 //! durations, tokens and costs can be added up over all rows, and executions over those of days.
 
+use awo_domain::csv::cell;
 use awo_store::costs::sums::UsageSummary;
 
 const HEADER: &str = "day,model,executionCount,durationMs,inputTokens,outputTokens,\
@@ -32,16 +33,6 @@ pub fn text(summary: &UsageSummary) -> String {
     text
 }
 
-/// A cell that a spreadsheet takes for text: where it could be a formula, an apostrophe goes first.
-pub fn cell(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = format!("{}{text}", if formula { "'" } else { "" });
-    if text.contains([',', '"', '\r', '\n']) {
-        return format!("\"{}\"", text.replace('"', "\"\""));
-    }
-    text
-}
-
 /// Exact, without an exponent.
 pub fn usd(nano: i64) -> String {
     let (sign, nano) = (if nano < 0 { "-" } else { "" }, nano.unsigned_abs());
@@ -53,21 +44,6 @@ pub fn usd(nano: i64) -> String {
 mod tests {
     use super::*;
     use awo_store::costs::sums::{DaySums, ModelSums};
-
-    #[test]
-    fn a_cell_is_one_cell_and_never_a_formula() {
-        for (given, written) in [
-            ("claude-sonnet-4", "claude-sonnet-4"),
-            ("a,b", "\"a,b\""),
-            ("say \"hi\"", "\"say \"\"hi\"\"\""),
-            ("=1+1", "'=1+1"),
-            ("@SUM(A1,A2)", "\"'@SUM(A1,A2)\""),
-            ("+x", "'+x"),
-            ("-x", "'-x"),
-        ] {
-            assert_eq!(cell(given), written);
-        }
-    }
 
     #[test]
     fn dollars_are_written_out() {

@@ -18,7 +18,7 @@ use awo_store::ledger::charges::{ChargeEntry, ChargePage};
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 
-use crate::csv::cell;
+use awo_domain::csv::cell;
 
 const CSV: &str = "text/csv; charset=utf-8; header=present";
 const MONTH: &str = "must be a month such as 2026-11";

@@ -3,9 +3,10 @@
 use awo_contract::usage::report::columns;
 use awo_domain::cost::measures::Measures;
 use awo_domain::cost::report::{Bucket, ReportQuery};
+use awo_domain::csv::cell;
 use awo_store::costs::report::CostReport;
 
-use crate::csv::{cell, usd};
+use crate::csv::usd;
 
 /// The rows as RFC 4180 has them.
 pub fn csv(asked: &ReportQuery, report: &CostReport) -> String {

@@ -49,6 +49,7 @@ fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
         T::RunKillRequested => "killing      its processes get the signal".to_owned(),
         T::WorkspaceReady => return workspace(data, paint),
         T::EnvironmentReady => environment(data),
+        T::EnvironmentStep => step(data),
         T::IterationStarted => {
             let iteration = data["iteration"].as_u64().unwrap_or(0);
             paint.strong(&format!("iteration {iteration}"))
@@ -119,6 +120,16 @@ fn environment(data: &Value) -> String {
         restored => format!(", from the cache: {restored}"),
     };
     format!("environment  {} is set up{restored}", text(data, "name"))
+}
+
+fn step(data: &Value) -> String {
+    let took = seconds(data["durationMs"].as_i64().unwrap_or(0));
+    let end = match data["exitCode"].as_i64() {
+        Some(0) => String::new(),
+        Some(code) => format!(", exit code {code}"),
+        None => ", killed".to_owned(),
+    };
+    format!("  step       {} ({took}{end})", text(data, "name"))
 }
 
 fn committed(data: &Value) -> String {

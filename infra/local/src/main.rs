@@ -159,8 +159,8 @@ async fn run() -> Result<(), Failure> {
         "pid": std::process::id(),
     });
     write_private(&data_dir.join("service.json"), &ready)?;
-    if let Some(path) = setting("AWO_READY_FILE") {
-        write_private(Path::new(&path), &ready)?;
+    if let Some(path) = ready_file() {
+        write_private(&path, &ready)?;
     }
     let recorded = record(&data_dir);
     welcome(&service.base_url, &first, is_first_start, &data_dir);
@@ -178,6 +178,16 @@ async fn run() -> Result<(), Failure> {
 
 fn setting(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The file that receives an API key, under the name that its folder really has.
+fn ready_file() -> Option<PathBuf> {
+    let path = std::path::absolute(setting("AWO_READY_FILE")?).ok()?;
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    match (folder, path.file_name()) {
+        (Some(folder), Some(name)) => Some(folder.join(name)),
+        _ => Some(path),
+    }
 }
 
 fn port(name: &str) -> Result<Option<u16>, Failure> {
@@ -211,6 +221,7 @@ fn options(data_dir: &Path) -> Result<Options, Failure> {
         port,
         runner: runner()?,
         workspace_root,
+        private_files: ready_file().into_iter().collect(),
         log_dir,
         sweep_period: SWEEP_PERIOD,
         item_locks: Duration::ZERO,

@@ -66,6 +66,8 @@ pub struct Options {
     pub workspace_root: PathBuf,
     /// Where tasks log.
     pub log_dir: PathBuf,
+    /// Files of the service beside its data, which no run may read.
+    pub private_files: Vec<PathBuf>,
     /// How often the sweep runs: a minute in the cloud.
     pub sweep_period: Duration,
     /// For how long a transaction locks its items against others: no time, unless a test or a

@@ -178,6 +178,12 @@ impl Value {
         }
     }
 
+    /// True for an object, where a field may be one or something else.
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        matches!(self.node, Node::Object(_))
+    }
+
     /// True for `null`, which only a few fields may be.
     #[must_use]
     pub fn is_null(&self) -> bool {

@@ -40,7 +40,7 @@ pub use report::{Configuration, NumberedEvent, Report, ReportAnswer};
 pub use stop_request::StopRequest;
 
 use crate::agent::Agent;
-use crate::environment::EnvironmentName;
+use crate::environment::{EnvironmentName, SecretPhase};
 use crate::plugin::Plugin;
 use crate::profile::Profile;
 use crate::pull_request::PullRequestUrl;
@@ -210,6 +210,18 @@ pub enum RunnerEvent {
         restored: Vec<String>,
         /// Wall time.
         duration_ms: u64,
+    },
+    /// A step of the environment's setup has ended.
+    EnvironmentStep {
+        /// Its name.
+        name: String,
+        /// `setup` before the agent begins, `verify` in a clean checkout.
+        phase: SecretPhase,
+        /// Wall time.
+        duration_ms: u64,
+        /// Exit code, where there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
     },
     /// The agent starts.
     IterationStarted {

@@ -16,6 +16,7 @@ use crate::Timestamp;
 
 pub use name::EnvironmentName;
 pub use record::{EnvironmentRecord, StepRecord};
+pub use registries::{check_registry_name, check_scope};
 pub use size::Size;
 
 mod containers;
@@ -23,13 +24,14 @@ mod egress;
 mod faults;
 mod name;
 mod record;
+mod registries;
 mod size;
 
 pub use containers::{
     AllowedImages, Containers, ContainersId, check_image, check_ready, check_service_image,
     check_service_name,
 };
-pub use egress::{EgressHosts, check_host};
+pub use egress::{Egress, EgressHosts, PhaseHosts, check_host};
 pub use faults::{Deployment, check_cache, check_name};
 
 /// Most environments of an organization.
@@ -65,6 +67,10 @@ pub const MAX_CACHES: usize = 20;
 pub const MAX_PATH: usize = 255;
 /// Most registries.
 pub const MAX_REGISTRIES: usize = 10;
+/// Longest name of one, in characters.
+pub const MAX_REGISTRY_NAME: usize = 64;
+/// Most scopes of one.
+pub const MAX_SCOPES: usize = 20;
 /// Longest URL of one, in characters.
 pub const MAX_URL: usize = 2_048;
 /// Longest name of an image, in characters.
@@ -145,6 +151,24 @@ pub struct EnvironmentRegistry {
     pub url: String,
     /// The secret with its credential, which no phase needs to name.
     pub secret: String,
+    /// Name of one of several registries of a kind, as its package manager knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Scopes of npm whose packages are there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
+    /// True for one with a name or scopes that replaces the package manager's own registry, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub default: bool,
+}
+
+impl EnvironmentRegistry {
+    /// True if it takes the place of the package manager's own registry.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        let is_plain = self.name.is_none() && self.scopes.is_empty();
+        self.kind != RegistryKind::Generic && (self.default || is_plain)
+    }
 }
 
 /// A container beside the runner's.
@@ -197,7 +221,7 @@ pub struct EnvironmentContent {
     pub services: Vec<EnvironmentService>,
     /// The hosts that its commands may reach, by name or as `*.` and a name; all if there are none.
     #[serde(default)]
-    pub egress: Vec<String>,
+    pub egress: Egress,
 }
 
 /// An environment of an organization.

@@ -9,6 +9,7 @@ pub mod audit;
 pub mod budget;
 pub mod control;
 pub mod cost;
+pub mod csv;
 pub mod environment;
 pub mod error;
 pub mod event;

@@ -6,6 +6,7 @@ mod containers;
 mod crashes;
 mod egress;
 mod runs;
+mod steps;
 mod verifications;
 
 use awo_tests::client::Client;

@@ -8,7 +8,7 @@
 mod connecting;
 mod serving;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use awo_domain::environment::EgressHosts;
 use tokio::sync::{Semaphore, watch};
@@ -27,10 +27,27 @@ const NODE_READS_THEM: (&str, &str) = ("NODE_USE_ENV_PROXY", "1");
 const NO_PROXY_VARIABLES: [&str; 2] = ["NO_PROXY", "no_proxy"];
 const NO_PROXY: &str = "localhost,127.0.0.1,::1";
 
+/// Hosts of the present phase.
+#[derive(Debug, Clone, Default)]
+struct PhaseLimit(Arc<Mutex<Option<EgressHosts>>>);
+
+impl PhaseLimit {
+    fn set(&self, hosts: Option<EgressHosts>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = hosts;
+    }
+
+    /// False for every host where no phase is limited: then nothing has to ask here.
+    fn has(&self, host: &str) -> bool {
+        let hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hosts.as_ref().is_some_and(|hosts| hosts.has(host))
+    }
+}
+
 /// The proxy of a run. It ends with this value, and so do its connections.
 #[derive(Debug)]
 pub(crate) struct EgressProxy {
     url: String,
+    hosts: PhaseLimit,
     serving: AbortHandle,
     /// Connections end when it is gone.
     _open: watch::Sender<()>,
@@ -47,12 +64,13 @@ impl EgressProxy {
     ///
     /// # Errors
     /// A sentence for people.
-    pub(crate) async fn start(hosts: EgressHosts) -> Result<EgressProxy, String> {
+    pub(crate) async fn start() -> Result<EgressProxy, String> {
         let (listener, address) = loopback::listen().await?;
         let key = loopback::new_key("awo-egress")?;
         let (open, is_open) = watch::channel(());
+        let hosts = PhaseLimit::default();
         let serving = Serving {
-            hosts: Arc::new(hosts),
+            hosts: hosts.clone(),
             key: key.as_str().into(),
             connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
             is_open,
@@ -62,10 +80,16 @@ impl EgressProxy {
             async move { serving.answer(request).await }
         };
         Ok(EgressProxy {
+            hosts,
             url: format!("http://awo:{key}@{address}"),
             serving: loopback::serve(listener, answer),
             _open: open,
         })
+    }
+
+    /// Limits it to the hosts of the phase that begins; none of an earlier phase's processes is alive.
+    pub(crate) fn limit(&self, hosts: Option<EgressHosts>) {
+        self.hosts.set(hosts);
     }
 
     /// What points programs at it.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use awo_domain::environment::EgressHosts;
 use bytes::Bytes;
 use http::header::{
     CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
@@ -19,6 +18,7 @@ use tokio::io::copy_bidirectional;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::PhaseLimit;
 use super::connecting::connect;
 use crate::loopback::{self, refusal, whole};
 
@@ -36,7 +36,7 @@ type Answer = Response<UnsyncBoxBody<Bytes, hyper::Error>>;
 /// The proxy as its connections share it.
 #[derive(Clone)]
 pub(super) struct Serving {
-    pub(super) hosts: Arc<EgressHosts>,
+    pub(super) hosts: PhaseLimit,
     pub(super) key: Arc<str>,
     pub(super) connections: Arc<Semaphore>,
     pub(super) is_open: watch::Receiver<()>,

@@ -102,14 +102,14 @@ impl CacheKey {
             return None;
         }
         let locks = hex::encode(Sha256::digest(locks));
-        let of = |branch: &str| {
+        let key = |branch: &str| {
             let parts = [code.environment.as_str(), code.repository, branch, &locks];
             json!(parts).to_string()
         };
         let default = code.default_branch.filter(|name| *name != code.branch);
         Some(CacheKey {
-            own: of(code.branch),
-            of_default_branch: default.map(of),
+            own: key(code.branch),
+            of_default_branch: default.map(key),
             writes: code.writes,
         })
     }

@@ -13,6 +13,9 @@ mod scrub;
 mod search_limit;
 mod setup;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use awo_domain::control::RunEnvironment;
 use awo_domain::environment::{EgressHosts, SecretPhase};
 
@@ -33,11 +36,12 @@ pub(crate) struct Environment {
     pub(crate) of_run: Option<RunEnvironment>,
     /// All values of it that must not be seen.
     pub(crate) masks: Masks,
-    /// What points programs at its registries and at the proxy of its egress; the environment's own
-    /// variables count before.
+    /// What points programs at its registries; the environment's own variables count before.
     pub(crate) proxies: Variables,
-    /// The way to the hosts that it names; absent where commands reach every network.
+    /// The way to the hosts that it names; absent where commands reach every network in every phase.
     egress: Option<EgressProxy>,
+    /// True while the commands of the present phase reach loopback alone.
+    is_limited: Arc<AtomicBool>,
 }
 
 impl Environment {
@@ -55,35 +59,43 @@ impl Environment {
             .await
             .map_err(|why| format!("there is no way to the environment's registries: {why}"))?;
         environment.proxies = registries.variables();
-        if let Some(hosts) = environment.hosts() {
-            let opened = environment.limit_egress(hosts).await;
+        if of_run.is_some_and(|one| !one.egress.is_open()) {
+            let opened = environment.limit_egress().await;
             opened.map_err(|why| format!("egress of the environment cannot be limited: {why}"))?;
+            environment.enter(SecretPhase::Setup);
         }
         Ok((environment, registries))
     }
 
-    /// The hosts that it names; absent where every host may be reached.
-    pub(crate) fn hosts(&self) -> Option<EgressHosts> {
+    /// The hosts of a phase; absent where every host may be reached.
+    pub(crate) fn hosts_in(&self, phase: SecretPhase) -> Option<EgressHosts> {
         let of_run = self.of_run.as_ref();
-        of_run.and_then(|one| EgressHosts::of(&one.egress))
+        of_run.and_then(|one| one.egress.hosts_in(phase))
     }
 
-    async fn limit_egress(&mut self, hosts: EgressHosts) -> Result<(), String> {
+    async fn limit_egress(&mut self) -> Result<(), String> {
         let tried = tokio::task::spawn_blocking(awo_supervisor::check_loopback_only).await;
         tried
             .map_err(|why| why.to_string())?
             .map_err(|why| why.to_string())?;
-        let proxy = EgressProxy::start(hosts).await?;
-        self.proxies.extend(proxy.variables());
-        self.egress = Some(proxy);
+        self.egress = Some(EgressProxy::start().await?);
         Ok(())
+    }
+
+    /// Lets the commands that are started from now on reach the hosts of this phase.
+    fn enter(&self, phase: SecretPhase) {
+        let hosts = self.hosts_in(phase);
+        self.is_limited.store(hosts.is_some(), Ordering::SeqCst);
+        if let Some(proxy) = &self.egress {
+            proxy.limit(hosts);
+        }
     }
 
     /// Processes for its commands: its secrets are masked in what they print, and they reach the hosts
     /// that it lets them reach.
     pub(crate) fn processes(&self, all: ContainedProcesses) -> ContainedProcesses {
         all.masking(self.masks.clone())
-            .loopback_only(self.egress.is_some())
+            .loopback_only(Arc::clone(&self.is_limited))
     }
 
     fn of(of_run: Option<&RunEnvironment>) -> Result<Environment, String> {
@@ -104,24 +116,35 @@ impl Environment {
         })
     }
 
-    /// What the commands of a phase have beyond what every command has.
+    /// Begins a phase: the variables that its commands have beyond what every command has. They reach the hosts
+    /// of this phase from now on.
     pub(crate) fn variables(&self, phase: SecretPhase) -> Variables {
         let of_run = self.of_run.as_ref();
-        self.with_proxies(of_run.map_or(Vec::new(), |one| one.variables_in(phase)))
+        let own = of_run.map_or(Vec::new(), |one| one.variables_in(phase));
+        self.begin(phase, own)
     }
 
-    /// The same without any secret, for hooks, which are of no phase.
+    /// The same without any secret, for hooks and installations, which reach the hosts of the setup.
     pub(crate) fn plain_variables(&self) -> Variables {
         let of_run = self.of_run.as_ref();
         let plain = of_run.into_iter().flat_map(|one| &one.variables);
         let plain = plain.map(|(name, value)| (name.as_str(), value.as_str()));
-        self.with_proxies(plain.collect())
+        self.begin(SecretPhase::Setup, plain.collect())
     }
 
-    fn with_proxies(&self, variables: Vec<(&str, &str)>) -> Variables {
+    fn begin(&self, phase: SecretPhase, variables: Vec<(&str, &str)>) -> Variables {
+        self.enter(phase);
+        let is_limited = self.hosts_in(phase).is_some();
+        let egress = self.egress.iter().filter(|_| is_limited);
+        let egress = egress.flat_map(EgressProxy::variables);
         let own = variables.into_iter();
         let own = own.map(|(name, value)| (name.to_owned(), value.into()));
-        self.proxies.iter().cloned().chain(own).collect()
+        self.proxies
+            .iter()
+            .cloned()
+            .chain(egress)
+            .chain(own)
+            .collect()
     }
 
     /// The values that must not outlive a setup: those that the phase which follows does not have.

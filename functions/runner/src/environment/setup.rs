@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use awo_domain::RunId;
+use awo_domain::control::RunnerEvent;
 use awo_domain::environment::{DEFAULT_STEP_MS, SecretPhase};
 use awo_supervisor::Limits;
 
@@ -13,7 +14,8 @@ use super::{Environment, NotSearched, scrub_in_background};
 use crate::agent_user::AgentUser;
 use crate::contained_process::ContainedProcesses;
 use crate::registries::Registries;
-use crate::shell::Script;
+use crate::reporter::Reporter;
+use crate::shell::{Script, ScriptFailure};
 use crate::stop::StopOutcome;
 
 /// A checkout, and what sets it up.
@@ -30,6 +32,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) limits: Limits,
     /// The phase that follows.
     pub(crate) before: SecretPhase,
+    /// Reports each step; absent where a client waits for the result.
+    pub(crate) reporter: Option<&'a Reporter>,
 }
 
 /// Why a checkout is not set up.
@@ -37,6 +41,8 @@ pub(crate) struct Setup<'a> {
 pub(crate) enum NotSetUp {
     /// A sentence for the person who can act.
     Failed(String),
+    /// The same of a step, which may be the fault of the code that is set up.
+    StepFailed(String),
     /// There was no time left.
     OutOfTime,
     /// The checkout may hold values that the next phase must not see.
@@ -61,6 +67,7 @@ impl Setup<'_> {
         };
         let since = SystemTime::now();
         let written = self.registries.write_files(self.user, self.home);
+        let written = written.and_then(|()| self.registries.localize(self.user, self.checkout));
         written.map_err(|why| {
             let message = format!("package managers could not be pointed at registries: {why}");
             NotSetUp::Failed(message)
@@ -78,17 +85,22 @@ impl Setup<'_> {
                 limits: self.limits.clone(),
                 limit: own.min(left()),
             };
-            match script.run(self.processes).await? {
-                Ok(_) => {}
-                Err(failure) if failure.timed_out && left().is_zero() => {
-                    return Err(NotSetUp::OutOfTime);
-                }
-                Err(failure) => {
-                    let (step, name, why) = (&step.name, &of_run.name, failure.why);
-                    let message = format!("the step {step:?} of the environment {name} {why}");
-                    return Err(NotSetUp::Failed(message));
-                }
+            let ended = script.run(self.processes).await?;
+            self.report(&step.name, &ended).await;
+            let Err(failure) = ended else {
+                continue;
+            };
+            if failure.timed_out && left().is_zero() {
+                return Err(NotSetUp::OutOfTime);
             }
+            let (step, name, why) = (&step.name, &of_run.name, failure.why);
+            let message = format!("the step {step:?} of the environment {name} {why}");
+            let refused = self.registries.refused();
+            return Err(if refused.is_empty() {
+                NotSetUp::StepFailed(message)
+            } else {
+                NotSetUp::Failed(refused.explain(message, name))
+            });
         }
         let masks = self.environment.masks_before(self.before);
         let folders = [self.checkout, self.home, self.tmp];
@@ -96,5 +108,26 @@ impl Setup<'_> {
         let limit = self.processes.search_limit(left());
         let scrubbed = scrub_in_background(masks, folders, since, self.user, (limit, ())).await;
         scrubbed.map_err(NotSetUp::NotSearched)
+    }
+
+    async fn report(&self, name: &str, ended: &Result<Duration, ScriptFailure>) {
+        let Some(reporter) = self.reporter else {
+            return;
+        };
+        let (took, exit_code) = match ended {
+            Ok(took) => (*took, Some(0)),
+            Err(failure) => (failure.took, failure.exit_code),
+        };
+        let phase = match self.before {
+            SecretPhase::Verify => SecretPhase::Verify,
+            SecretPhase::Setup | SecretPhase::Agent => SecretPhase::Setup,
+        };
+        let step = RunnerEvent::EnvironmentStep {
+            name: name.to_owned(),
+            phase,
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            exit_code,
+        };
+        reporter.event(step).await;
     }
 }

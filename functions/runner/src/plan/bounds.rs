@@ -10,6 +10,8 @@ use super::values::{Glob, Pattern, glob_set, patterns_fit};
 const MAX_ENTRIES: usize = 200;
 /// Most entries of all its lists together.
 const MAX_ALL_ENTRIES: usize = 1_000;
+/// Most bytes of all regular expressions as they are written: reading them takes time as well.
+const MAX_PATTERNS_TEXT: usize = 65_536;
 
 /// Refuses aliases (`*name`).
 pub(super) fn check_aliases(text: &str) -> Result<(), String> {
@@ -74,7 +76,7 @@ pub(super) fn check_reports(plan: &Plan, text: &str) -> Result<(), String> {
 }
 
 /// Checks that lists and patterns are not too many or too large.
-pub(super) fn check(plan: &Plan) -> Result<(), String> {
+pub(super) fn check(plan: &Plan, text: &str) -> Result<(), String> {
     let lists = lists(plan);
     let mut all = 0;
     for (name, count) in &lists {
@@ -94,8 +96,29 @@ pub(super) fn check(plan: &Plan) -> Result<(), String> {
     }
     let patterns = patterns(plan);
     let compiled: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| *pattern).collect();
+    let mut bytes = 0;
+    for (name, pattern) in &patterns {
+        bytes += pattern.as_str().len();
+        if bytes > MAX_PATTERNS_TEXT {
+            return Err(format!(
+                "with {name} all regular expressions together have more than {MAX_PATTERNS_TEXT} bytes: use fewer or \
+                 shorter ones"
+            ));
+        }
+    }
     let fits = |count: usize| patterns_fit(&compiled[..count]);
-    check_size(patterns.len(), &fits, |at| patterns[at].0.clone())
+    check_size(patterns.len(), &fits, |at| patterns[at].0.clone())?;
+    // Together they are small, so each is soon compiled.
+    for (name, pattern) in &patterns {
+        if let Err(why) = pattern.compile() {
+            let line = text
+                .lines()
+                .position(|line| line.contains(pattern.as_str()));
+            let place = line.map_or(String::new(), |line| format!(" at line {}", line + 1));
+            return Err(format!("{name} is not a regular expression{place}: {why}"));
+        }
+    }
+    Ok(())
 }
 
 /// Names the first entry with which all entries together are too large, if they are.
@@ -244,6 +267,28 @@ mod tests {
         }
         let good = "tests: [{run: a, report: {path: 'out/[ab]/{x,y}*.xml'}}, {run: b, report: {path: 'a.xml'}}]\n";
         assert!(Plan::parse(good.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn thousands_of_large_patterns_are_refused_before_any_is_compiled() {
+        let matches = list(100, r"'\w{100}\w{100}'");
+        let one = format!("{{run: a, expect: {{matches: {matches}}}}}");
+        let began = std::time::Instant::now();
+        let why = fault(&format!("blackbox: {}", list(20, &one)));
+        assert!(why.contains("1000 entries"), "{why}");
+        let matches = list(40, &format!("'{}'", r"(?i)\w".repeat(400)));
+        let why = fault(&format!(
+            "blackbox: [{{run: a, expect: {{matches: {matches}}}}}]"
+        ));
+        assert!(why.contains("65536 bytes"), "{why}");
+        assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn what_is_no_regular_expression_is_named_with_its_line() {
+        let why = fault("version: 1\nblackbox:\n  - {run: a, expect: {matches: ['a(']}}\n");
+        let place = "blackbox[0].expect.matches[0] is not a regular expression at line 3";
+        assert!(why.contains(place), "{why}");
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl Plan {
         }
         bounds::check_globs(&plan, text)?;
         bounds::check_reports(&plan, text)?;
-        bounds::check(&plan)?;
+        bounds::check(&plan, text)?;
         needs::check(&plan)?;
         Ok(plan)
     }

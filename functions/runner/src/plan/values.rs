@@ -195,21 +195,19 @@ impl From<Pattern> for String {
 impl TryFrom<String> for Pattern {
     type Error = String;
     fn try_from(text: String) -> Result<Pattern, String> {
-        let pattern = Pattern(Text::try_from(text)?.0);
-        match pattern.compile() {
-            Ok(_) => Ok(pattern),
-            Err(why) => Err(format!("is not a regular expression: {why}")),
-        }
+        // Compiled by the plan's bounds, which know how many there are.
+        Ok(Pattern(Text::try_from(text)?.0))
     }
 }
 
-/// True if all these patterns together stay within [`MAX_PATTERNS_BYTES`] when they are compiled.
+/// True if all these patterns together stay within [`MAX_PATTERNS_BYTES`] when they are compiled, or one of them
+/// is no regular expression: each by itself is then as small.
 pub(super) fn patterns_fit(patterns: &[&Pattern]) -> bool {
-    RegexSetBuilder::new(patterns.iter().map(|pattern| pattern.as_str()))
+    let built = RegexSetBuilder::new(patterns.iter().map(|pattern| pattern.as_str()))
         .multi_line(true)
         .size_limit(MAX_PATTERNS_BYTES)
-        .build()
-        .is_ok()
+        .build();
+    !matches!(built, Err(regex::Error::CompiledTooBig(_)))
 }
 
 /// A path that stays below the folder it is relative to.

@@ -102,8 +102,8 @@ impl Check<'_> {
         match node {
             Node::Object(members) => {
                 for (name, value) in members {
-                    let at = Path::Member(path, name);
-                    self.member(node, (name.as_ref(), value), &at)?;
+                    let below = Path::Member(path, name);
+                    self.member(node, (name.as_ref(), value), &below)?;
                 }
                 Ok(())
             }

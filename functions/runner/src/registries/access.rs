@@ -10,9 +10,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use percent_encoding::percent_decode_str;
 use reqwest::Client;
-use url::Url;
+use url::{Position, Url};
 
+use super::refusals::Refusals;
 use crate::http_client;
 
 /// For a connection.
@@ -23,6 +25,8 @@ const SILENCE: Duration = Duration::from_secs(60);
 const MAX_NAMED: usize = 100_000;
 /// Folders beside it.
 const MAX_ALSO: usize = 4;
+/// Most rounds in which a path is decoded.
+const MAX_DECODED: usize = 4;
 /// What of a request a registry gets to see.
 const HEADERS: [HeaderName; 6] = [
     ACCEPT,
@@ -37,6 +41,9 @@ const HEADERS: [HeaderName; 6] = [
 pub(super) struct Upstream {
     kind: RegistryKind,
     url: Url,
+    /// Name of the secret with the credential.
+    secret: String,
+    refused: Refusals,
     /// Of this proxy, without a slash at its end.
     local: String,
     credential: HeaderValue,
@@ -49,7 +56,11 @@ pub(super) struct Upstream {
 impl Upstream {
     /// # Errors
     /// A sentence for people, without the credential.
-    pub(super) fn new(access: &RegistryAccess, local: &str) -> Result<Upstream, String> {
+    pub(super) fn new(
+        access: &RegistryAccess,
+        local: &str,
+        refused: Refusals,
+    ) -> Result<Upstream, String> {
         let registry = &access.registry;
         let written = registry.url.trim_start_matches("sparse+");
         let mut url = Url::parse(written).map_err(|why| format!("the URL of a registry: {why}"))?;
@@ -68,6 +79,8 @@ impl Upstream {
         credential.set_sensitive(true);
         Ok(Upstream {
             kind: registry.kind,
+            secret: registry.secret.clone(),
+            refused,
             local: local.to_owned(),
             credential,
             http: http_client::build(builder)?,
@@ -81,10 +94,6 @@ impl Upstream {
         self.kind
     }
 
-    pub(super) fn url(&self) -> &Url {
-        &self.url
-    }
-
     /// Of its URL, with a slash at its end.
     pub(super) fn path(&self) -> &str {
         self.url.path()
@@ -92,6 +101,35 @@ impl Upstream {
 
     pub(super) fn local(&self) -> &str {
         &self.local
+    }
+
+    pub(super) fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// Its host, with the port where it is written.
+    pub(super) fn host(&self) -> String {
+        match (self.url.host_str(), self.url.port()) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            (host, _) => host.unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// Notes that the registry did not accept the credential.
+    pub(super) fn note_refusal(&self) {
+        self.refused.note(&self.host(), &self.secret);
+    }
+
+    /// A link of an answer to this path and query.
+    pub(super) fn resolved(&self, target: &str, link: &str) -> Option<Url> {
+        let base = Url::parse(&format!("{}{target}", self.origin())).ok()?;
+        base.join(link).ok()
+    }
+
+    /// Path and what follows it, of a URL at the registry's own origin.
+    pub(super) fn path_at_origin(&self, url: &Url) -> Option<String> {
+        let is_own = url.origin() == self.url.origin();
+        is_own.then(|| url[Position::BeforePath..].to_owned())
     }
 
     /// `https://host[:port]`.
@@ -157,16 +195,36 @@ fn lock(paths: &Mutex<HashSet<String>>) -> MutexGuard<'_, HashSet<String>> {
     paths.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A path without anything that a server could take for another one.
+/// A path without anything that a server could take for another one: however often it decodes it, and whatever
+/// it drops behind a semicolon.
 fn is_plain(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
-    let hidden = ["%2e", "%5c", "%00", "\\", "//"];
+    let Some(decoded) = decoded_whole(path) else {
+        return false;
+    };
+    let is_odd = |c: char| c == '\\' || c.is_control();
     path.starts_with('/')
-        && !hidden.iter().any(|part| lower.contains(part))
-        && !lower
-            .replace("%2f", "/")
-            .split('/')
-            .any(|part| matches!(part, "." | ".."))
+        && !path.contains("//")
+        && !decoded.contains(is_odd)
+        && decoded.split('/').all(is_plain_segment)
+}
+
+/// False for a segment that some server reads as the folder itself, the one above, or nothing.
+fn is_plain_segment(segment: &str) -> bool {
+    let name = segment.split(';').next().unwrap_or_default();
+    segment.is_empty() || !name.trim_matches([' ', '.']).is_empty()
+}
+
+/// A path decoded until nothing changes; `None` if that takes more rounds than any client needs.
+fn decoded_whole(path: &str) -> Option<String> {
+    let mut text = path.to_owned();
+    for _ in 0..MAX_DECODED {
+        let next = percent_decode_str(&text).decode_utf8_lossy().into_owned();
+        if next == text {
+            return Some(text);
+        }
+        text = next;
+    }
+    None
 }
 
 /// `user:password` is basic authentication, anything else a token.
@@ -192,18 +250,27 @@ mod tests {
             kind: RegistryKind::Npm,
             url: url.to_owned(),
             secret: "T".to_owned(),
+            name: None,
+            scopes: Vec::new(),
+            default: false,
         };
         let access = RegistryAccess {
             registry,
             credential: "token".to_owned(),
         };
-        Upstream::new(&access, "http://127.0.0.1:1").unwrap()
+        Upstream::new(&access, "http://127.0.0.1:1", Refusals::default()).unwrap()
     }
 
     #[test]
     fn nothing_but_the_registrys_paths_is_reachable() {
         let upstream = upstream("https://npm.example.com/private");
-        for good in ["/private/", "/private/@a%2fb", "/private/a/-/a-1.0.0.tgz"] {
+        for good in [
+            "/private/",
+            "/private/@a%2fb",
+            "/private/a/-/a-1.0.0.tgz",
+            "/private/a/1.0.0+build;v=1/a..b.tgz",
+            "/private/.well-known/x%20y",
+        ] {
             assert!(upstream.has(good), "{good}");
         }
         for bad in [
@@ -219,6 +286,19 @@ mod tests {
             "//evil.example/private/",
             "private/x",
             "/private/x%00",
+            "/private/..;/admin",
+            "/private/..;x=y/admin",
+            "/private/.;/..;/admin",
+            "/private/;/admin",
+            "/private/%2e%2e;/admin",
+            "/private/..%3b/admin",
+            "/private/%252e%252e/admin",
+            "/private/%25252e%25252e/admin",
+            "/private/%2525252525252e%2525252525252e/admin",
+            "/private/..%252fadmin",
+            "/private/%255c../admin",
+            "/private/%c0%ae%c0%ae/..%20/admin",
+            "/private/.../admin",
         ] {
             assert!(!upstream.has(bad), "{bad}");
         }
@@ -226,6 +306,24 @@ mod tests {
         upstream.name("/files/../../etc");
         assert!(upstream.has("/files/a.whl") && !upstream.has("/files/b.whl"));
         assert!(!upstream.has("/files/../../etc"));
+    }
+
+    #[test]
+    fn a_redirect_by_a_path_stays_at_the_registry() {
+        let upstream = upstream("https://npm.example.com/private");
+        let of = |link| {
+            let url = upstream.resolved("/private/a/b?x=1", link).unwrap();
+            upstream.path_at_origin(&url)
+        };
+        assert_eq!(
+            of("/repo/files/x?y#z").as_deref(),
+            Some("/repo/files/x?y#z")
+        );
+        assert_eq!(of("c").as_deref(), Some("/private/a/c"));
+        assert_eq!(of("//npm.example.com/x").as_deref(), Some("/x"));
+        assert_eq!(of("https://npm.example.com/x").as_deref(), Some("/x"));
+        assert_eq!(of("//elsewhere.example/x"), None);
+        assert_eq!(of("https://npm.example.com:8443/x"), None);
     }
 
     #[test]

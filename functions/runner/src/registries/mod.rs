@@ -9,7 +9,10 @@
 
 mod access;
 mod files;
+mod lock_files;
+mod managers;
 mod pages;
+mod refusals;
 mod serving;
 
 use std::io;
@@ -24,17 +27,22 @@ use crate::contained_process::Variables;
 use crate::loopback;
 
 use access::Upstream;
+pub(crate) use refusals::Refusals;
 use serving::Serving;
-
-/// Java takes the home of the user's entry in `/etc/passwd`, which is another one than `HOME`.
-const MAVENRC: &str = "MAVEN_OPTS=\"-Duser.home=$HOME $MAVEN_OPTS\"\n";
 
 /// A registry as commands reach it.
 #[derive(Debug, Clone)]
 struct Local {
     kind: RegistryKind,
     /// The name of its secret, by which its variable is called.
-    name: String,
+    secret: String,
+    /// Its own name, where it has one.
+    name: Option<String>,
+    scopes: Vec<String>,
+    /// True if it takes the place of the package manager's own registry.
+    is_default: bool,
+    /// `https://host[:port]` of the registry.
+    origin: String,
     /// `127.0.0.1:…`
     address: String,
     /// The path of the registry's URL, with a slash at its end.
@@ -51,6 +59,7 @@ struct Local {
 #[derive(Default)]
 pub(crate) struct Registries {
     locals: Vec<Local>,
+    refused: Refusals,
     serving: Vec<AbortHandle>,
 }
 
@@ -71,21 +80,22 @@ impl Registries {
             let (listener, address) = loopback::listen().await?;
             let key = loopback::new_key("awo-registry")?;
             let origin = format!("http://{address}");
-            let upstream = Upstream::new(one, &origin)?;
-            let url = upstream.url();
+            let upstream = Upstream::new(one, &origin, started.refused.clone())?;
             started.locals.push(Local {
                 kind: one.registry.kind,
-                name: one.registry.secret.clone(),
+                secret: one.registry.secret.clone(),
+                name: one.registry.name.clone(),
+                scopes: one.registry.scopes.clone(),
+                is_default: one.registry.is_default(),
+                origin: upstream.origin(),
                 address: address.to_string(),
                 path: upstream.path().to_owned(),
-                host: match (url.host_str(), url.port()) {
-                    (Some(host), Some(port)) => format!("{host}:{port}"),
-                    (host, _) => host.unwrap_or_default().to_owned(),
-                },
+                host: upstream.host(),
                 url: one.registry.url.clone(),
                 key: key.clone(),
             });
-            let serving = Serving::new(upstream, key);
+            let is_scoped = !one.registry.scopes.is_empty();
+            let serving = Serving::new(upstream, key, is_scoped);
             let answer = move |request| {
                 let serving = serving.clone();
                 async move { serving.answer(request).await }
@@ -95,10 +105,17 @@ impl Registries {
         Ok(started)
     }
 
+    /// Credentials that registries did not accept.
+    pub(crate) fn refused(&self) -> &Refusals {
+        &self.refused
+    }
+
     /// What points package managers at the servers: what of it are variables.
     pub(crate) fn variables(&self) -> Variables {
-        let of_each = self.locals.iter().flat_map(Local::variables);
-        of_each.map(|(name, value)| (name, value.into())).collect()
+        let variables = managers::variables(&self.locals).into_iter();
+        variables
+            .map(|(name, value)| (name, value.into()))
+            .collect()
     }
 
     /// What of it are files in a home.
@@ -106,94 +123,36 @@ impl Registries {
     /// # Errors
     /// If one cannot be written.
     pub(crate) fn write_files(&self, user: Option<AgentUser>, home: &Path) -> io::Result<()> {
-        for local in &self.locals {
-            for (path, text) in local.files() {
-                files::write(user, home, Path::new(path), &text)?;
-            }
+        for (path, text) in managers::files(&self.locals) {
+            files::write(user, home, Path::new(path), &text)?;
         }
         Ok(())
     }
-}
 
-impl Local {
-    /// Where the registry is for a client that sends the key as a password, or with the key as the
-    /// first part of the path.
-    fn url(&self) -> String {
-        format!("http://{}{}", self.address, self.path)
-    }
-
-    fn url_with_key(&self) -> String {
-        format!("http://{}/{}{}", self.address, self.key, self.path)
-    }
-
-    fn url_with_password(&self) -> String {
-        format!("http://awo:{}@{}{}", self.key, self.address, self.path)
-    }
-
-    fn variables(&self) -> Vec<(String, String)> {
-        let own = (format!("AWO_REGISTRY_{}", self.name), self.url_with_key());
-        let of_kind: Vec<(&str, String)> = match self.kind {
-            RegistryKind::Pypi => vec![
-                ("PIP_INDEX_URL", self.url_with_password()),
-                ("UV_DEFAULT_INDEX", self.url_with_password()),
-            ],
-            RegistryKind::Go => {
-                let url = self.url_with_key();
-                vec![("GOPROXY", url.trim_end_matches('/').to_owned())]
-            }
-            RegistryKind::Npm
-            | RegistryKind::Cargo
-            | RegistryKind::Maven
-            | RegistryKind::Generic => Vec::new(),
-        };
-        let of_kind = of_kind.into_iter();
-        std::iter::once(own)
-            .chain(of_kind.map(|(name, value)| (name.to_owned(), value)))
-            .collect()
-    }
-
-    fn files(&self) -> Vec<(&'static str, String)> {
-        match self.kind {
-            RegistryKind::Npm => vec![(".npmrc", self.npmrc())],
-            RegistryKind::Cargo => vec![(".cargo/config.toml", self.cargo_config())],
-            RegistryKind::Maven => vec![
-                (".m2/settings.xml", self.maven_settings()),
-                (".mavenrc", MAVENRC.to_owned()),
-            ],
-            RegistryKind::Pypi | RegistryKind::Go | RegistryKind::Generic => Vec::new(),
+    /// Lets the lock files of a checkout name the servers in the place of the registries, where a package
+    /// manager takes addresses from there. No command may be running.
+    ///
+    /// # Errors
+    /// If one cannot be read or written.
+    pub(crate) fn localize(&self, user: Option<AgentUser>, checkout: &Path) -> io::Result<()> {
+        if self.locals.is_empty() {
+            return Ok(());
         }
+        lock_files::rewrite(user, checkout, &|file, text| {
+            lock_files::localized(&self.locals, file, text)
+        })
     }
 
-    /// The registry's own address in lock files stays as it is, and is replaced where it is used.
-    fn npmrc(&self) -> String {
-        let replaced = if self.host.contains(':') {
-            "always"
-        } else {
-            self.host.as_str()
-        };
-        format!(
-            "registry={}\n//{}/:_authToken={}\nreplace-registry-host={replaced}\n",
-            self.url(),
-            self.address,
-            self.key,
-        )
-    }
-
-    /// Manifests and lock files go on naming the registry itself.
-    fn cargo_config(&self) -> String {
-        let url = self.url.trim_start_matches("sparse+");
-        format!(
-            "[source.awo-registry]\nregistry = \"sparse+{url}\"\nreplace-with = \"awo-proxy\"\n\n\
-             [source.awo-proxy]\nregistry = \"sparse+{}\"\n",
-            self.url_with_key()
-        )
-    }
-
-    fn maven_settings(&self) -> String {
-        format!(
-            "<settings>\n  <mirrors>\n    <mirror>\n      <id>awo</id>\n      <mirrorOf>*</mirrorOf>\n      \
-             <url>{}</url>\n    </mirror>\n  </mirrors>\n</settings>\n",
-            self.url_with_key()
-        )
+    /// Lets the lock files of a checkout name the registries again.
+    ///
+    /// # Errors
+    /// If one cannot be read or written.
+    pub(crate) fn restore(&self, user: Option<AgentUser>, checkout: &Path) -> io::Result<()> {
+        if self.locals.is_empty() {
+            return Ok(());
+        }
+        lock_files::rewrite(user, checkout, &|_, text| {
+            lock_files::restored(&self.locals, text)
+        })
     }
 }

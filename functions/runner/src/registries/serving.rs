@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use awo_domain::environment::RegistryKind;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -37,7 +40,32 @@ type Answer = Response<UnsyncBoxBody<Bytes, std::io::Error>>;
 pub(super) struct Serving {
     upstream: Arc<Upstream>,
     key: Arc<str>,
+    /// True for a registry of npm that is found by scopes: npm takes tarballs from where its answers name them.
+    is_scoped: bool,
     requests: Arc<Semaphore>,
+}
+
+/// A request to a path that its caller may read.
+pub(super) struct Caller<'a> {
+    /// Path and query.
+    target: &'a str,
+    pub(super) path: &'a str,
+    /// Where the registry's origin is for it.
+    pub(super) local: &'a str,
+    /// True if tarballs that an answer of npm names are to lead through here.
+    pub(super) rewrites: bool,
+}
+
+#[cfg(test)]
+impl<'a> Caller<'a> {
+    pub(super) fn of(path: &'a str, local: &'a str) -> Caller<'a> {
+        Caller {
+            target: path,
+            path,
+            local,
+            rewrites: false,
+        }
+    }
 }
 
 /// A request whose caller has shown the key.
@@ -49,8 +77,9 @@ struct AdmittedRequest {
 }
 
 impl Serving {
-    pub(super) fn new(upstream: Upstream, key: String) -> Serving {
+    pub(super) fn new(upstream: Upstream, key: String, is_scoped: bool) -> Serving {
         Serving {
+            is_scoped,
             upstream: Arc::new(upstream),
             key: key.into(),
             requests: Arc::new(Semaphore::new(MAX_REQUESTS)),
@@ -82,26 +111,115 @@ impl Serving {
             );
         }
         if !self.upstream.has(&path) {
-            return refusal(StatusCode::FORBIDDEN, "this is not a path of the registry");
+            self.ask_for_file(&path).await;
+        }
+        if !self.upstream.has(&path) {
+            let message = "this is not a path of the registry: variables with its address end in a slash, and what follows begins without one";
+            return refusal(StatusCode::FORBIDDEN, message);
         }
         let Ok(permit) = Arc::clone(&self.requests).acquire_owned().await else {
             return refusal(StatusCode::SERVICE_UNAVAILABLE, "the run is over");
         };
-        let method = head.method.clone();
-        let got = match self.upstream.send(method, &target, &head.headers).await {
+        let caller = Caller {
+            target: &target,
+            path: &path,
+            local: &local,
+            rewrites: self.is_scoped || pages::takes_tarballs_as_named(&head.headers),
+        };
+        let is_head = head.method == Method::HEAD;
+        let mut sent = self
+            .upstream
+            .send(head.method, &target, &head.headers)
+            .await;
+        // The length of a page is known once it is rewritten.
+        if is_head && sent.as_ref().is_ok_and(|got| self.is_page(got, &caller)) {
+            sent = self
+                .upstream
+                .send(Method::GET, &target, &head.headers)
+                .await;
+        }
+        let got = match sent {
             Ok(got) => got,
             Err(why) => return refusal(StatusCode::BAD_GATEWAY, &why),
         };
-        if let Some(refused) = not_passed_on(got.status()) {
-            return refused;
+        if got.status().is_client_error() || got.status().is_server_error() {
+            return self.failed(&got, &caller);
         }
+        if self.is_page(&got, &caller) {
+            return self.page(got, &caller).await;
+        }
+        // Of an answer to HEAD there is no body to measure.
+        let length = got.headers().get(CONTENT_LENGTH).cloned();
+        let mut answer = self.begun(&got, length, &caller);
+        if !is_head {
+            *answer.body_mut() = piped(got, permit);
+        }
+        answer
+    }
+
+    fn is_page(&self, got: &reqwest::Response, caller: &Caller<'_>) -> bool {
         let kind = got.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        if got.status() == StatusCode::OK && pages::is_page(&self.upstream, &path, kind) {
-            return self.page(&path, got, &local).await;
+        got.status() == StatusCode::OK && pages::is_page(&self.upstream, caller, kind)
+    }
+
+    /// Asks an index for the page that may name a file: a client that installs from a lock file reads no page.
+    async fn ask_for_file(&self, path: &str) {
+        let project = match self.upstream.kind() {
+            RegistryKind::Pypi => pages::project_of(path),
+            _ => None,
+        };
+        let Some(project) = project else {
+            return;
+        };
+        let target = format!("{}{project}/", self.upstream.path());
+        let caller = Caller {
+            target: &target,
+            path: &target,
+            local: self.upstream.local(),
+            rewrites: false,
+        };
+        let plain = HeaderMap::new();
+        let asked = self.upstream.send(Method::GET, &target, &plain);
+        if let Ok(got) = asked.await
+            && self.is_page(&got, &caller)
+        {
+            self.page(got, &caller).await;
         }
-        let mut answer = self.begun(&got, got.content_length(), &local);
-        *answer.body_mut() = piped(got, permit);
+    }
+
+    /// An error in our own words: the registry's may quote the request, and with it the credential.
+    fn failed(&self, got: &reqwest::Response, caller: &Caller<'_>) -> Answer {
+        let (host, path) = (self.upstream.host(), caller.path);
+        let (status, message) = match got.status() {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                self.upstream.note_refusal();
+                let secret = self.upstream.secret();
+                let message = format!(
+                    "the registry {host} did not accept the environment's credential for {path}: have the value of the \
+                     secret {secret} set again"
+                );
+                (StatusCode::FORBIDDEN, message)
+            }
+            status => (
+                status,
+                format!("the registry {host} answered {status} to {path}"),
+            ),
+        };
+        let (kind, text) = match self.upstream.kind() {
+            // npm shows this member.
+            RegistryKind::Npm => (
+                "application/json",
+                serde_json::json!({ "error": message }).to_string(),
+            ),
+            _ => ("text/plain; charset=utf-8", format!("{message}\n")),
+        };
+        let mut answer = self.begun(got, Some(text.len().into()), caller);
+        *answer.status_mut() = status;
+        let headers = answer.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        headers.remove(http::header::CONTENT_RANGE);
+        *answer.body_mut() = whole(text.into_bytes());
         answer
     }
 
@@ -128,7 +246,7 @@ impl Serving {
     }
 
     /// A whole answer with its links rewritten.
-    async fn page(&self, path: &str, mut got: reqwest::Response, local: &str) -> Answer {
+    async fn page(&self, mut got: reqwest::Response, caller: &Caller<'_>) -> Answer {
         let mut page = Vec::new();
         loop {
             match got.chunk().await {
@@ -143,13 +261,18 @@ impl Serving {
             }
         }
         let page = String::from_utf8_lossy(&page);
-        let page = pages::rewritten(&self.upstream, path, &page, &self.key);
-        let mut answer = self.begun(&got, Some(page.len() as u64), local);
+        let page = pages::rewritten(&self.upstream, caller, &page, &self.key);
+        let mut answer = self.begun(&got, Some(page.len().into()), caller);
         *answer.body_mut() = whole(page.into_bytes());
         answer
     }
 
-    fn begun(&self, got: &reqwest::Response, length: Option<u64>, local: &str) -> Answer {
+    fn begun(
+        &self,
+        got: &reqwest::Response,
+        length: Option<HeaderValue>,
+        caller: &Caller<'_>,
+    ) -> Answer {
         let mut answer = Response::new(whole(Vec::new()));
         *answer.status_mut() = got.status();
         let headers = answer.headers_mut();
@@ -159,15 +282,16 @@ impl Serving {
             }
         }
         if let Some(length) = length {
-            headers.insert(http::header::CONTENT_LENGTH, length.into());
+            headers.insert(CONTENT_LENGTH, length);
         }
-        // A redirect is the client's to follow, without the credential; to the registry's own paths
+        // A redirect is the client's to follow, without the credential; to the registry's own host
         // it leads through here again.
-        if let Some(location) = got.headers().get(LOCATION).and_then(|to| to.to_str().ok()) {
-            let origin = format!("{}/", self.upstream.origin());
-            let to = match location.strip_prefix(&origin) {
-                Some(rest) => format!("{local}/{rest}"),
-                None => location.to_owned(),
+        let location = got.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+        let location = location.and_then(|to| self.upstream.resolved(caller.target, to));
+        if let Some(to) = location {
+            let to = match self.upstream.path_at_origin(&to) {
+                Some(target) => format!("{}{target}", caller.local),
+                None => to.to_string(),
             };
             if let Ok(to) = HeaderValue::from_str(&to) {
                 headers.insert(LOCATION, to);
@@ -175,16 +299,6 @@ impl Serving {
         }
         answer
     }
-}
-
-/// What a client must not see in the registry's own words, which may quote the credential.
-fn not_passed_on(status: StatusCode) -> Option<Answer> {
-    let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-    is_refused.then(|| {
-        let message = "the registry did not accept the environment's credential: have the operator set \
-                       another with `awo admin set-secret`";
-        refusal(StatusCode::FORBIDDEN, message)
-    })
 }
 
 /// An answer in pieces; the permit is held to its end.

@@ -2,6 +2,7 @@
 //! proxy of its models, its caches.
 
 use awo_domain::control::RunSpec;
+use awo_domain::environment::SecretPhase;
 use awo_domain::money::MicroCredits;
 use awo_domain::run::RunErrorCode;
 use awo_pricing::Prices;
@@ -126,7 +127,7 @@ pub(super) async fn start_proxy(
         keys: spec.model_keys.clone(),
         endpoints: spec.model_endpoints.clone(),
         bedrock: bedrock.map(|bedrock| (bedrock, reporter.credential_issuer())),
-        hosts: environment.hosts(),
+        hosts: environment.hosts_in(SecretPhase::Agent),
     };
     let opened = Proxy::start(access, meter.clone());
     opened.await.map(Some).map_err(|why| {

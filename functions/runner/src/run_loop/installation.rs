@@ -32,6 +32,7 @@ impl Work<'_> {
         }
         let mut is_installed = true;
         let before = self.repository.differing_now().await.map_err(not_set_up)?;
+        self.localize_names()?;
         let layout = self.layout;
         let (workspace, home, tmp) = (layout.workspace(), layout.home(), layout.tmp());
         let mut variables: Variables = vec![(CI.0.to_owned(), CI.1.into())];
@@ -63,6 +64,12 @@ impl Work<'_> {
                 }
                 Err(failure) => {
                     let (name, why) = (command.name(), failure.why);
+                    let environment = self.environment.of_run.as_ref();
+                    let refused = self.registries.refused();
+                    if let Some(of_run) = environment.filter(|_| !refused.is_empty()) {
+                        let message = refused.explain(format!("{name} {why}"), &of_run.name);
+                        return Err(fail(RunErrorCode::WorkspaceFailed, &message));
+                    }
                     // Nothing but the base is there yet.
                     if let Some(fault) = network.fault(command.run.as_str(), &why, |_| false).await
                     {
@@ -79,6 +86,7 @@ impl Work<'_> {
                 }
             }
         }
+        self.restore_names()?;
         let noted = self.repository.note_setup(&before).await;
         noted.map_err(not_set_up)?;
         let ignored = self.repository.ignore_untracked().await;

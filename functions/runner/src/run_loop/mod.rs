@@ -2,6 +2,7 @@
 //! delivery. A run that asks for children ends for now, and continues in another runner by merging
 //! their results. Each step reports its result; every exit is an ending with a code and a message.
 
+mod attempt_outputs;
 mod baselines;
 mod beginning;
 mod children;
@@ -330,9 +331,6 @@ impl Work<'_> {
         };
         tally.usage.extend(attempt.usage.iter().cloned());
         self.meter.lock().spent(&tally.usage);
-        if let Some(output) = &attempt.output {
-            self.report_output(number, output).await;
-        }
         tally.keep_output(self.spec.agent.kind, attempt.output.as_ref());
         if let Some(stopped) = attempt.stopped {
             return Err(Abort::Stopped(stopped));

@@ -8,6 +8,7 @@ use awo_domain::control::{PROVIDER_WAIT_MS, Provider, RunnerEvent};
 use awo_domain::run::RunErrorCode;
 use tokio::time::{Instant, sleep};
 
+use super::attempt_outputs::AttemptOutputs;
 use super::{Abort, Tally, Work, fail, millis};
 use crate::agent::{Attempt, Program};
 use crate::backoff::Backoff;
@@ -55,11 +56,31 @@ impl Patience {
 }
 
 impl Work<'_> {
-    /// Lets the agent try until an attempt ends otherwise than by an outage.
+    /// Lets the agent try until an attempt ends otherwise than by an outage. The output of all attempts is reported.
     pub(super) async fn tries(
         &mut self,
         tally: &mut Tally,
         program: &Program,
+    ) -> Result<Attempt, Abort> {
+        let mut outputs = AttemptOutputs::default();
+        let attempt = self.until_no_outage(tally, program, &mut outputs).await;
+        let all = match &attempt {
+            Ok(attempt) => outputs.followed_by(attempt.output.as_ref()),
+            Err(_) => outputs.ended(),
+        };
+        let own = attempt.as_ref().ok();
+        let own = own.and_then(|attempt| attempt.output.as_ref());
+        if let Some(output) = all.as_ref().or(own) {
+            self.report_output(tally.iterations, output).await;
+        }
+        attempt
+    }
+
+    async fn until_no_outage(
+        &mut self,
+        tally: &mut Tally,
+        program: &Program,
+        outputs: &mut AttemptOutputs,
     ) -> Result<Attempt, Abort> {
         loop {
             let attempt = self.attempt(tally, program).await?;
@@ -69,26 +90,26 @@ impl Work<'_> {
             let Some(proxy) = self.proxy.filter(|_| has_failed) else {
                 return Ok(attempt);
             };
-            if let Some(refusal) = proxy.key_refusal() {
-                self.account(tally, attempt).await;
+            let (refusal, outage) = (proxy.key_refusal(), proxy.outage());
+            if refusal.is_none() && outage.is_none() {
+                return Ok(attempt);
+            }
+            outputs.add(attempt.output.as_ref());
+            self.account(tally, attempt).await;
+            if let Some(refusal) = refusal {
                 return Err(refused(&refusal));
             }
-            let Some(outage) = proxy.outage() else {
-                return Ok(attempt);
-            };
-            self.account(tally, attempt).await;
             self.check_budget()?;
-            self.wait_for(tally.iterations, &outage).await?;
+            if let Some(outage) = outage {
+                self.wait_for(tally.iterations, &outage).await?;
+            }
         }
     }
 
-    /// What is left of an attempt that does not count: what it used, what it wrote, its session.
+    /// What is left of an attempt that does not count: what it used, and its session.
     async fn account(&self, tally: &mut Tally, attempt: Attempt) {
         tally.usage.extend(attempt.usage.iter().cloned());
         self.meter.lock().spent(&tally.usage);
-        if let Some(output) = &attempt.output {
-            self.report_output(tally.iterations, output).await;
-        }
         if let Some(session) = &attempt.session_id {
             tally.session_id = Some(session.clone());
         }

@@ -49,7 +49,7 @@ impl Work<'_> {
         let key = self.cache_key(environment).await?;
         let before = SecretPhase::Agent;
         let restored = self.set_up_in(environment, key.as_ref(), &folders, before);
-        let restored = restored.await?;
+        let restored = restored.await?.map_err(|why| step_failed(&why))?;
         self.scrub_workspace(since).await?;
         if let (Some(cache), Some(key)) = (self.cache, &key) {
             let places = Places {
@@ -58,6 +58,7 @@ impl Work<'_> {
             };
             cache.keep(key, &environment.caches, places).await;
         }
+        self.restore_names()?;
         let noted = async {
             self.repository.note_setup(&differing).await?;
             self.repository.ignore_untracked().await
@@ -72,10 +73,15 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Sets a clean checkout up that is to be verified.
-    pub(super) async fn set_up_checkout(&self, subject: &Subject) -> Result<(), Abort> {
+    /// Sets a clean checkout up that is to be verified: a sentence if a step failed that succeeded in the
+    /// workspace of the base, so that the agent may repair it.
+    pub(super) async fn set_up_checkout(
+        &self,
+        subject: &Subject,
+        is_agents: bool,
+    ) -> Result<Option<String>, Abort> {
         let Some(environment) = &self.environment.of_run else {
-            return Ok(());
+            return Ok(None);
         };
         let folders = Folders {
             workspace: &subject.dir,
@@ -85,19 +91,22 @@ impl Work<'_> {
         self.services_answer(environment, LATER_PATIENCE).await?;
         let key = self.cache_key(environment).await?;
         let before = SecretPhase::Verify;
-        self.set_up_in(environment, key.as_ref(), &folders, before)
-            .await?;
-        Ok(())
+        let done = self.set_up_in(environment, key.as_ref(), &folders, before);
+        match done.await? {
+            Ok(_) => Ok(None),
+            Err(why) if is_agents => Ok(Some(why)),
+            Err(why) => Err(step_failed(&why)),
+        }
     }
 
-    /// The caches that were restored.
+    /// The caches that were restored, or a sentence about the step that failed.
     async fn set_up_in(
         &self,
         environment: &RunEnvironment,
         key: Option<&CacheKey>,
         folders: &Folders<'_>,
         before: SecretPhase,
-    ) -> Result<Vec<String>, Abort> {
+    ) -> Result<Result<Vec<String>, String>, Abort> {
         let mut restored = Vec::new();
         if let (Some(cache), Some(key)) = (self.cache, key) {
             let places = Places {
@@ -119,9 +128,11 @@ impl Work<'_> {
             tmp: folders.tmp,
             limits: limits(&self.spec.profile.execution_limits, &places),
             before,
+            reporter: Some(self.reporter),
         };
         match setup.run(|| self.left()).await {
-            Ok(()) => Ok(restored),
+            Ok(()) => Ok(Ok(restored)),
+            Err(NotSetUp::StepFailed(why)) => Ok(Err(why)),
             Err(NotSetUp::Failed(why)) => Err(fail(RunErrorCode::WorkspaceFailed, &why)),
             Err(NotSetUp::OutOfTime) => Err(self.out_of_time()),
             Err(NotSetUp::NotSearched(why)) => Err(self.not_searched(&why)),
@@ -161,6 +172,22 @@ impl Work<'_> {
             && spec.resumption.is_none()
     }
 
+    /// Lets lock files of the workspace name the environment's registries, as what is committed does.
+    pub(super) fn restore_names(&self) -> Result<(), Abort> {
+        let restored = self
+            .registries
+            .restore(self.layout.user(), &self.layout.workspace());
+        restored.map_err(|why| lock_files_failed(&why))
+    }
+
+    /// Lets them name the runner's servers, for commands.
+    pub(super) fn localize_names(&self) -> Result<(), Abort> {
+        let localized = self
+            .registries
+            .localize(self.layout.user(), &self.layout.workspace());
+        localized.map_err(|why| lock_files_failed(&why))
+    }
+
     /// Takes every secret out of the workspace.
     pub(super) async fn scrub_workspace(&self, since: SystemTime) -> Result<(), Abort> {
         let masks = self.environment.masks.clone();
@@ -193,6 +220,15 @@ impl Work<'_> {
             }
         }
     }
+}
+
+fn lock_files_failed(why: &std::io::Error) -> Abort {
+    let message = format!("the workspace's lock files could not be rewritten: {why}");
+    fail(RunErrorCode::WorkspaceFailed, &message)
+}
+
+fn step_failed(why: &str) -> Abort {
+    fail(RunErrorCode::WorkspaceFailed, why)
 }
 
 pub(super) fn not_set_up(why: GitError) -> Abort {

@@ -131,7 +131,9 @@ impl Work<'_> {
             time: limit,
             used: &tally.usage,
         };
+        self.localize_names()?;
         let attempt = agents.attempt(&request, program, &left).await;
+        self.restore_names()?;
         self.scrub_workspace(since).await?;
         Ok(attempt)
     }
@@ -204,7 +206,7 @@ impl Work<'_> {
         let base = &self.base.commit;
         let diff = self.repository.diff(base, &commit, MAX_DIFF_BYTES as u64);
         let (head, bytes) = match diff.await {
-            Ok(diff) => diff,
+            Ok((head, bytes)) => self.masked(head, bytes),
             Err(why) => {
                 tracing::warn!(event = "diff_failed", %why, "the diff could not be made");
                 return;
@@ -223,6 +225,17 @@ impl Work<'_> {
                 tracing::warn!(event = "diff_not_compressed", %why, "the diff could not be compressed")
             }
         }
+    }
+}
+
+impl Work<'_> {
+    /// A diff without values of secrets, which files of the base may have held as context: its beginning, and the
+    /// bytes of all of it.
+    fn masked(&self, head: Vec<u8>, bytes: u64) -> (Vec<u8>, u64) {
+        let masked = self.environment.masks.bytes(&head).into_owned();
+        let left_out = bytes.saturating_sub(head.len() as u64);
+        let bytes = left_out.saturating_add(masked.len() as u64);
+        (masked, bytes)
     }
 }
 

@@ -6,7 +6,7 @@ use awo_domain::environment::SecretPhase;
 use awo_domain::plugin::{Plugin, applicable};
 use awo_domain::profile::GitMode;
 use awo_domain::run::RunErrorCode;
-use awo_domain::verification::{Evidence, Level};
+use awo_domain::verification::{Check, Evidence, Level, Status};
 
 use super::baselines::{BASELINE_CHECK, with_baseline};
 use super::gates::remarks;
@@ -21,7 +21,10 @@ use crate::plan::Plan;
 use crate::prompt;
 use crate::stop::StopOutcome;
 use crate::verify::subject::{self, Candidate, Reference};
-use crate::verify::{self, Judgement, NotPrepared, Tree, Verification};
+use crate::verify::{self, Judgement, NotPrepared, Subject, Tree, Verification};
+
+/// The check that stands for the environment's setup.
+const SETUP_CHECK: &str = "environment";
 
 /// A judgement, and names of files that the commit changed of what it is judged by.
 pub(super) struct JudgedCommit {
@@ -216,9 +219,12 @@ impl Work<'_> {
         };
         let tests_changed = names(subject.tests_changed.iter());
         let gate_changed = names(subject.gate_changed.iter());
-        if let Err(abort) = self.set_up_checkout(&subject).await {
-            subject::remove(self.layout, number);
-            return Err(abort);
+        if let Some(check) = self.setup_check(&subject, commit, number).await? {
+            return Ok(JudgedCommit {
+                judgement: Judgement::from(verify::not_judged(plugins, check)),
+                tests_changed,
+                gate_changed,
+            });
         }
         let tree = Tree {
             repository: self.repository,
@@ -243,6 +249,27 @@ impl Work<'_> {
             tests_changed,
             gate_changed,
         })
+    }
+
+    /// Sets the checkout up: a failing check where the agent can repair what failed.
+    async fn setup_check(
+        &self,
+        subject: &Subject,
+        commit: &str,
+        number: u32,
+    ) -> Result<Option<Check>, Abort> {
+        let is_agents = self.may_be_repaired(commit, number);
+        let set_up = self.set_up_checkout(subject, is_agents).await;
+        if !matches!(set_up, Ok(None)) {
+            subject::remove(self.layout, number);
+        }
+        Ok(set_up?.map(|why| verify::check(SETUP_CHECK, Status::Failed, &why)))
+    }
+
+    /// True for a commit of the agent's, while iterations are left.
+    fn may_be_repaired(&self, commit: &str, iteration: u32) -> bool {
+        let most = self.spec.profile.max_iterations(self.spec.asked_iterations);
+        self.base.head.is_none() && commit != self.base.commit && iteration < most
     }
 
     /// Ends a run whose profile requires more evidence of tests than there is.

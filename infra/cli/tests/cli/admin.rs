@@ -35,6 +35,7 @@ impl World {
             runner,
             workspace_root: dir.path().to_owned(),
             log_dir: dir.path().to_owned(),
+            private_files: Vec::new(),
             sweep_period: Duration::from_secs(60),
             item_locks: Duration::ZERO,
             takes_secrets: true,

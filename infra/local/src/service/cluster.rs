@@ -57,8 +57,13 @@ pub(super) fn start(
         options.workspace_root.display().to_string(),
     );
     if let Some(dir) = &options.data_dir {
-        let dir = std::path::absolute(dir)?;
-        environment.insert("AWO_PRIVATE_DIRS".to_owned(), dir.display().to_string());
+        let own = options.private_files.iter().cloned();
+        let private = own.chain([std::path::absolute(dir)?]);
+        let private = std::env::join_paths(private).map_err(io::Error::other)?;
+        environment.insert(
+            "AWO_PRIVATE_DIRS".to_owned(),
+            private.to_string_lossy().into_owned(),
+        );
     }
     // On one machine tasks share their disk: nothing has to be stored for them beside it, unless the
     // service is to do as it does in the cloud.

@@ -4,16 +4,20 @@ use std::collections::BTreeMap;
 
 use awo_domain::Fault;
 use awo_domain::environment::{
-    EnvironmentContent, EnvironmentName, EnvironmentRegistry, EnvironmentSecret,
+    Egress, EnvironmentContent, EnvironmentName, EnvironmentRegistry, EnvironmentSecret,
     EnvironmentService, MAX_CACHES, MAX_COMMAND, MAX_DESCRIPTION, MAX_HOSTS, MAX_IMAGE, MAX_NAME,
-    MAX_PATH, MAX_REGISTRIES, MAX_SECRETS, MAX_SERVICES, MAX_STEP_NAME, MAX_STEPS, MAX_URL,
-    MAX_VALUE, MAX_VARIABLES, RegistryKind, STEP_MS, SecretPhase, SetupStep, Size, check_cache,
-    check_host, check_image, check_name, check_ready, check_service_image, check_service_name,
+    MAX_PATH, MAX_REGISTRIES, MAX_SCOPES, MAX_SECRETS, MAX_SERVICES, MAX_STEP_NAME, MAX_STEPS,
+    MAX_URL, MAX_VALUE, MAX_VARIABLES, PhaseHosts, RegistryKind, STEP_MS, SecretPhase, SetupStep,
+    Size, check_cache, check_host, check_image, check_name, check_ready, check_registry_name,
+    check_scope, check_service_image, check_service_name,
 };
 use awo_domain::profile::partial::check_line;
+use serde_json::{Value as Json, json};
 
-use crate::field::{Field, list, map, one_of, parsed, pattern, small, text, typed, whole};
+use crate::body::Value;
+use crate::field::{Field, flag, list, map, one_of, parsed, pattern, small, text, typed, whole};
 use crate::record::{Component, Members, Record};
+use crate::schema::Schemas;
 
 /// Ports of services.
 const PORTS: std::ops::RangeInclusive<u64> = 1..=65_535;
@@ -21,6 +25,10 @@ const PORTS: std::ops::RangeInclusive<u64> = 1..=65_535;
 const MAX_HOST: usize = 253;
 /// Form of the names of variables and secrets.
 const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]{0,127}$";
+/// Form of the names of registries.
+const REGISTRY_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
+/// Form of scopes of npm.
+const SCOPE: &str = "^@[a-z0-9~-][a-z0-9._~-]*$";
 
 /// The body of a create.
 #[derive(Debug)]
@@ -124,11 +132,52 @@ fn content<M: Members>(members: &mut M) -> EnvironmentContent {
         egress: members
             .optional(
                 "egress",
-                list(parsed(text(1..=MAX_HOST), check_host), 0..=MAX_HOSTS).described(
-                    "The hosts that commands may connect to, each by its name or as `*.` and a name; all hosts if there are none. Not with services.",
+                EgressField.described(
+                    "The hosts that commands may connect to, each by its name or as `*.` and a name: a list for all phases, or one for each phase that is limited. All hosts if there are none. Not with services.",
                 ),
             )
             .unwrap_or_default(),
+    }
+}
+
+/// A list of hosts for all phases, or one for each phase that is limited.
+struct EgressField;
+
+impl Field for EgressField {
+    type Output = Egress;
+
+    fn read(&self, value: Value) -> Option<Egress> {
+        if value.is_object() {
+            PhaseLists.read(value)
+        } else {
+            hosts(0).read(value).map(Egress::All)
+        }
+    }
+
+    fn schema(&self, schemas: &mut Schemas) -> Json {
+        json!({ "oneOf": [hosts(0).schema(schemas), PhaseLists.schema(schemas)] })
+    }
+}
+
+fn hosts(least: usize) -> impl Field<Output = Vec<String>> {
+    list(parsed(text(1..=MAX_HOST), check_host), least..=MAX_HOSTS)
+}
+
+struct PhaseLists;
+
+impl Record for PhaseLists {
+    type Output = Egress;
+
+    fn members<M: Members>(&self, members: &mut M) -> Option<Egress> {
+        // An empty list of a phase could mean all hosts or none.
+        let setup = hosts(1).described("For hooks, installations and the setup.");
+        let agent = hosts(1).described("For the agent and the models that it calls.");
+        let verify = hosts(1).described("For the commands of a verification.");
+        Some(Egress::ByPhase(PhaseHosts {
+            setup: members.optional("setup", setup),
+            agent: members.optional("agent", agent),
+            verify: members.optional("verify", verify),
+        }))
     }
 }
 
@@ -233,9 +282,31 @@ impl Record for Registry {
             pattern(VARIABLE, check_name)
                 .described("The secret with its credential: a token, or `user:password`."),
         );
+        let name = members.optional(
+            "name",
+            pattern(REGISTRY_NAME, check_registry_name).described(
+                "Name of one of several registries of a kind, beside the package manager's own.",
+            ),
+        );
+        let scopes = members.optional(
+            "scopes",
+            list(pattern(SCOPE, check_scope), 0..=MAX_SCOPES)
+                .described("Scopes of npm whose packages are there."),
+        );
+        let default = members.optional(
+            "default",
+            flag().described("True for one with a name or scopes that replaces the package manager's own registry, too."),
+        );
         kind.zip(url)
             .zip(secret)
-            .map(|((kind, url), secret)| EnvironmentRegistry { kind, url, secret })
+            .map(|((kind, url), secret)| EnvironmentRegistry {
+                kind,
+                url,
+                secret,
+                name,
+                scopes: scopes.unwrap_or_default(),
+                default: default.unwrap_or_default(),
+            })
     }
 }
 

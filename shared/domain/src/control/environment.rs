@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::{
-    EnvironmentName, EnvironmentRegistry, EnvironmentService, SecretPhase, SetupStep,
+    Egress, EnvironmentName, EnvironmentRegistry, EnvironmentService, SecretPhase, SetupStep,
 };
 
 /// The environment of a run.
@@ -30,8 +30,8 @@ pub struct RunEnvironment {
     #[serde(default)]
     pub services: Vec<ServicePort>,
     /// The hosts that its commands reach; all if there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub egress: Vec<String>,
+    #[serde(default, skip_serializing_if = "Egress::is_open")]
+    pub egress: Egress,
 }
 
 /// A service, by where it listens.
@@ -138,7 +138,7 @@ mod tests {
             caches: Vec::new(),
             registries: Vec::new(),
             services: Vec::new(),
-            egress: Vec::new(),
+            egress: Egress::default(),
         };
         let names = |phase| -> Vec<&str> {
             let variables = environment.variables_in(phase).into_iter();

@@ -2,12 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use url::{Host, Url};
-
-use super::{
-    AllowedImages, EnvironmentContent, EnvironmentRegistry, MAX_ENVIRONMENT_BYTES, MAX_NAME,
-    MAX_PATH, RegistryKind,
-};
+use super::{AllowedImages, EnvironmentContent, MAX_ENVIRONMENT_BYTES, MAX_NAME, MAX_PATH};
 use crate::Fault;
 
 /// What a deployment lets environments have.
@@ -84,35 +79,6 @@ pub fn check_cache(text: &str) -> Result<String, String> {
     }
 }
 
-/// Checks the URL of a registry: the proxy adds what is behind it, and the credential.
-fn check_registry(registry: &EnvironmentRegistry, deployment: &Deployment) -> Result<(), String> {
-    let text = registry.url.as_str();
-    let text = match registry.kind {
-        RegistryKind::Cargo => text.strip_prefix("sparse+").unwrap_or(text),
-        _ => text,
-    };
-    let url = Url::parse(text).map_err(|why| format!("is not a URL: {why}"))?;
-    let is_loopback = match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
-    match url.scheme() {
-        "https" => {}
-        "http" if is_loopback && deployment.allow_loopback => {}
-        _ => return Err("must begin with https://".to_owned()),
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err("must not hold a user or a password: name the secret instead".to_owned());
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        Err("must have no query and no fragment".to_owned())
-    } else {
-        Ok(())
-    }
-}
-
 pub(super) fn fault(path: impl Into<String>, message: impl Into<String>) -> Fault {
     Fault {
         path: path.into(),
@@ -156,25 +122,6 @@ impl EnvironmentContent {
         faults.extend(twice("setup", steps));
         let services = self.services.iter().map(|service| service.name.as_str());
         faults.extend(twice("services", services));
-        faults
-    }
-
-    fn wrong_registries(&self, deployment: &Deployment) -> Vec<Fault> {
-        let mut faults = Vec::new();
-        for (i, registry) in self.registries.iter().enumerate() {
-            if let Err(why) = check_registry(registry, deployment) {
-                faults.push(fault(format!("/registries/{i}/url"), why));
-            }
-            let is_again = self.registries[..i]
-                .iter()
-                .any(|one| one.kind == registry.kind && one.kind != RegistryKind::Generic);
-            if is_again {
-                let kind = registry.kind.as_str();
-                let message =
-                    format!("is the kind of another registry: its tool is pointed at one {kind}");
-                faults.push(fault(format!("/registries/{i}/kind"), message));
-            }
-        }
         faults
     }
 }

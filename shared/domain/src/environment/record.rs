@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::{
-    Containers, EnvironmentContent, EnvironmentName, EnvironmentRegistry, EnvironmentSecret, Size,
+    Containers, Egress, EnvironmentContent, EnvironmentName, EnvironmentRegistry,
+    EnvironmentSecret, Size,
 };
 
 /// The environment of a run, for its audit.
@@ -37,8 +38,8 @@ pub struct EnvironmentRecord {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<String, String>,
     /// The hosts that its commands reached; all if there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub egress: Vec<String>,
+    #[serde(default, skip_serializing_if = "Egress::is_open")]
+    pub egress: Egress,
 }
 
 /// A command of the setup, for an audit.

@@ -31,7 +31,58 @@ fn registry(kind: RegistryKind, url: &str) -> EnvironmentRegistry {
         kind,
         url: url.to_owned(),
         secret: "TOKEN".to_owned(),
+        name: None,
+        scopes: Vec::new(),
+        default: false,
     }
+}
+
+#[test]
+fn registries_of_a_kind_differ_by_name_and_scopes() {
+    let named = |kind, name: Option<&str>, scopes: &[&str], default| EnvironmentRegistry {
+        name: name.map(str::to_owned),
+        scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
+        default,
+        ..registry(kind, "https://r.example.com/")
+    };
+    use RegistryKind::{Generic, Npm, Pypi};
+    let content = |registries| EnvironmentContent {
+        registries,
+        ..EnvironmentContent::default()
+    };
+    let good = content(vec![
+        named(Npm, None, &[], false),
+        named(Npm, Some("acme"), &["@acme"], false),
+        named(Npm, None, &["@other", "@third"], false),
+        named(Pypi, Some("acme"), &[], true),
+        named(Pypi, Some("other"), &[], false),
+        named(Generic, Some("files"), &[], false),
+    ]);
+    assert_eq!(paths(&good, &LOCAL), [""; 0]);
+    for (wrong, path) in [
+        (named(Npm, None, &[], false), "/registries/1/kind"),
+        (
+            named(Npm, Some("a"), &["@b"], true),
+            "/registries/1/default",
+        ),
+        (named(Npm, Some("a"), &[], false), "/registries/1/scopes"),
+        (
+            named(Npm, None, &["@b", "@b"], false),
+            "/registries/1/scopes",
+        ),
+        (named(Pypi, None, &["@b"], false), "/registries/1/scopes"),
+        (named(Generic, None, &[], true), "/registries/1/default"),
+    ] {
+        let both = content(vec![named(Npm, None, &[], false), wrong]);
+        assert_eq!(paths(&both, &LOCAL), [path]);
+    }
+    for bad in ["", "-a", "a b", "a=b", "\u{e4}"] {
+        assert!(check_registry_name(bad).is_err(), "{bad}");
+    }
+    for bad in ["acme", "@", "@Acme", "@a/b", "@.a"] {
+        assert!(check_scope(bad).is_err(), "{bad}");
+    }
+    assert!(check_registry_name("acme-1.x_y").is_ok() && check_scope("@acme-1").is_ok());
 }
 
 #[test]

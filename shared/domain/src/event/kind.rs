@@ -28,6 +28,8 @@ pub enum TimelineEventType {
     WorkspaceReady,
     /// `environment.ready`
     EnvironmentReady,
+    /// `environment.step`
+    EnvironmentStep,
     /// `iteration.started`
     IterationStarted,
     /// `iteration.committed`
@@ -87,7 +89,7 @@ pub enum Payload {
 type Row = (TimelineEventType, &'static str, Payload, &'static str);
 
 /// Each type, its name, what an event of it carries, and what it means.
-const CATALOGUE: [Row; 30] = [
+const CATALOGUE: [Row; 31] = [
     (
         T::RunCreated,
         "run.created",
@@ -159,6 +161,12 @@ const CATALOGUE: [Row; 30] = [
         "environment.ready",
         Payload::Reported("environmentReady"),
         "The setup of the environment is done.",
+    ),
+    (
+        T::EnvironmentStep,
+        "environment.step",
+        Payload::Reported("environmentStep"),
+        "A step of the environment's setup has ended.",
     ),
     (
         T::IterationStarted,

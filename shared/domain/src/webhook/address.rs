@@ -55,6 +55,22 @@ const fn v4(a: u8, b: u8, c: u8) -> Ipv4Addr {
     Ipv4Addr::new(a, b, c, 0)
 }
 
+/// Purpose of an address at which a cloud answers questions of its machines, often with credentials.
+pub const METADATA: &str = "metadata of a cloud";
+
+/// Services of clouds for their machines that are in no range of IANA's, or in one with other uses: those of
+/// Azure, Alibaba Cloud and Oracle, and in IPv6 of AWS, Google and Scaleway. Others are link-local.
+const METADATA_V4: [Range<Ipv4Addr>; 3] = [
+    (Ipv4Addr::new(168, 63, 129, 16), 32, METADATA),
+    (Ipv4Addr::new(100, 100, 100, 200), 32, METADATA),
+    (Ipv4Addr::new(192, 0, 0, 192), 32, METADATA),
+];
+const METADATA_V6: [Range<Ipv6Addr>; 3] = [
+    (v6(0xfd00, 0xec2, 0, 0), 32, METADATA),
+    (v6(0xfd20, 0xce, 0, 0), 32, METADATA),
+    (v6(0xfd00, 0x42, 0, 0), 32, METADATA),
+];
+
 /// IANA's IPv4 special-purpose registry, and multicast.
 const SPECIAL_V4: [Range<Ipv4Addr>; 18] = [
     (v4(0, 0, 0), 8, "this network"),
@@ -123,13 +139,15 @@ const GLOBAL_V6: Range<Ipv6Addr> = (v6(0x2000, 0, 0, 0), 3, "global unicast");
 fn purpose_v4(address: Ipv4Addr) -> Option<&'static str> {
     let differs = |first: Ipv4Addr| u32::from(first) ^ u32::from(address);
     let is_in = |(first, bits, _): &&Range<Ipv4Addr>| differs(*first).leading_zeros() >= *bits;
-    SPECIAL_V4.iter().find(is_in).map(|range| range.2)
+    let mut ranges = METADATA_V4.iter().chain(&SPECIAL_V4);
+    ranges.find(is_in).map(|range| range.2)
 }
 
 fn purpose_v6(address: Ipv6Addr) -> Option<&'static str> {
     let differs = |first: Ipv6Addr| u128::from(first) ^ u128::from(address);
     let is_in = |(first, bits, _): &&Range<Ipv6Addr>| differs(*first).leading_zeros() >= *bits;
-    let listed = SPECIAL_V6.iter().find(is_in).map(|range| range.2);
+    let mut ranges = METADATA_V6.iter().chain(&SPECIAL_V6);
+    let listed = ranges.find(is_in).map(|range| range.2);
     listed.or_else(|| {
         if is_isatap(address) {
             Some("ISATAP")

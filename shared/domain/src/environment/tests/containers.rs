@@ -84,7 +84,7 @@ fn what_a_deployment_cannot_give_is_refused_and_not_ignored() {
 #[test]
 fn egress_is_limited_where_nothing_reaches_around_the_limit() {
     let content = EnvironmentContent {
-        egress: vec!["example.com".to_owned()],
+        egress: Egress::All(vec!["example.com".to_owned()]),
         ..EnvironmentContent::default()
     };
     assert_eq!(paths(&content, &LOCAL), [""; 0]);
