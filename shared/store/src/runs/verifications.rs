@@ -244,7 +244,11 @@ impl Store {
         Ok(found.filter(|found| found.verification_id == known.verification_id))
     }
 
-    async fn verification_at(
+    /// The verification that has this permit of the organization's now.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn verification_at(
         &self,
         org: &OrgId,
         permit: u32,

@@ -1,6 +1,6 @@
 //! The run whose workspace a manual verification is of, as far as its environment needs it.
 
-use awo_domain::environment::{ContainersId, Size};
+use awo_domain::environment::Size;
 use awo_domain::{RunId, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +14,6 @@ pub struct VerifiedRun {
     pub run_id: RunId,
     /// Its work order, which has the environment's name.
     pub work_order_id: WorkOrderId,
-    /// What its tasks have in the place of the deployment's image.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub containers: Option<ContainersId>,
     /// The size of its tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
@@ -29,7 +26,6 @@ impl VerifiedRun {
         order.environment.as_ref().map(|_| VerifiedRun {
             run_id: run_id.clone(),
             work_order_id: order.id.clone(),
-            containers: order.containers.clone(),
             size: order.size,
         })
     }
