@@ -94,12 +94,16 @@ too_small() {
 }
 tasks=$(effective MaxTasks) cpu=$(effective RunnerCpu)
 vcpus=$(aws service-quotas get-service-quota --service-code fargate --quota-code L-3032A538 --query Quota.Value --output text 2>/dev/null) || vcpus=''
-needed=$(((tasks * cpu + 1023) / 1024))
+# The cleaner of the file system needs some, too.
+cleaner=256
+if [ -n "$(effective SubnetIds)" ] || [ "$(effective Archives)" = Off ]; then [ -n "$(effective FileSystemId)" ] || cleaner=0; fi
+needed=$(((tasks * cpu + cleaner + 1023) / 1024))
 if [ -z "$vcpus" ]; then
     say "Fargate's quota could not be read: check that the account has $needed vCPUs for MaxTasks=$tasks."
 elif [ "$needed" -gt "${vcpus%.*}" ]; then
-    too_small "MaxTasks=$tasks tasks of $cpu CPU units are $needed vCPUs, and the account has ${vcpus%.*} on Fargate." \
-        "Set PARAMETERS='MaxTasks=$((${vcpus%.*} * 1024 / cpu))', or request more:" \
+    fitting=$(((${vcpus%.*} * 1024 - cleaner) / cpu))
+    too_small "MaxTasks=$tasks tasks of $cpu CPU units and $cleaner for the cleaner are $needed vCPUs, and the account has ${vcpus%.*} on Fargate." \
+        "Set PARAMETERS='MaxTasks=$((fitting > 0 ? fitting : 1))', or request more:" \
         "aws service-quotas request-service-quota-increase --service-code fargate --quota-code L-3032A538 --desired-value $needed"
 fi
 # Reservations count against what no function of the account has reserved; other stacks' are gone from it, and this one's too.

@@ -234,7 +234,9 @@ def check() -> list[str]:
 
         small = account(scratch / "small", vcpus=4.0)
         well, output = small.deploy("MaxTasks=100")
-        expect(not well and "MaxTasks=4" in output and not small.deployments, f"more tasks than the account has: {output}")
+        expect(not well and "MaxTasks=3" in output and not small.deployments, f"more tasks than the account has: {output}")
+        well, output = small.deploy("MaxTasks=4")
+        expect(not well and not small.deployments, f"no vCPU is left for the cleaner: {output}")
         well, output = small.deploy("MaxTasks=100", IGNORE_QUOTAS="1")
         expect(well, f"IGNORE_QUOTAS: {output}")
         new = account(scratch / "new", vcpus=4.0, atOnce=10)

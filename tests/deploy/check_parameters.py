@@ -35,6 +35,8 @@ OTHER_VALUES = {
     "SubnetIds": "subnet-1,subnet-2",
     "SecurityGroupIds": "sg-1",
     "FileSystemId": "fs-1",
+    "NetworkPrefix": "172.20",
+    "Zones": "us-east-1b,us-east-1c",
 }
 # Some are read only together with others.
 TOGETHER = {

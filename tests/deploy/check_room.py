@@ -29,6 +29,8 @@ CHOICES = {
     "Network": ["Nat", "NatPerZone", "Public"],
     "SubnetIds": ["", "subnet-1,subnet-2"],
     "FileSystemId": ["", "fs-1"],
+    "Archives": ["On", "Off"],
+    "ShowDashboard": ["On", "Off"],
     "BedrockRegion": ["", "eu-west-1"],
     "ApiLogRole": ["Existing", "Create"],
     "RunnerImage": ["", "image"],

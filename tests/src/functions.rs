@@ -249,6 +249,12 @@ impl Functions {
     pub async fn sweep(&self) -> Result<Value, String> {
         (self.sweep)("{}".to_owned(), context()).await
     }
+
+    /// The invocation of a part of the sweep.
+    pub async fn sweep_part(&self, part: &Value) -> Result<Value, String> {
+        let tick = json!({ "part": part });
+        (self.sweep)(tick.to_string(), context()).await
+    }
 }
 
 /// A function that answers in pieces as one that answers whole.

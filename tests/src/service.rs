@@ -95,6 +95,7 @@ impl TestService {
             runner: program("runner"),
             workspace_root: workspaces,
             log_dir: logs,
+            private_files: Vec::new(),
             sweep_period,
             item_locks: Duration::ZERO,
             takes_secrets: true,

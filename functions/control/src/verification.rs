@@ -18,7 +18,7 @@ use crate::State;
 use crate::environment;
 use crate::runner::{body, is_token, token_hash};
 
-pub async fn claim(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
+pub async fn claim(state: &State, request: &Request) -> Result<Answer, Error> {
     let claim: Claim = body(request)?;
     let (org, id, nonce) = parts(&claim.nonce).ok_or(Error::Unauthorized)?;
     if !is_token(&claim.token) {
@@ -48,7 +48,7 @@ pub async fn claim(state: &State, request: &Request, now: Timestamp) -> Result<A
     };
     let claimed = state
         .store
-        .claim_verification(&known, nonce, &token_hash, now);
+        .claim_verification(&known, nonce, &token_hash);
     claimed.await?;
     Answer::ok(spec)
 }

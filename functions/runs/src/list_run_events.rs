@@ -1,6 +1,5 @@
 //! `GET /v1/runs/{id}/events`: the timeline of a run, after a sequence; as a page, or live.
 
-use std::future::ready;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,10 +11,10 @@ use awo_http::events::{Batch, EVENT_STREAM, LiveEvent, live};
 use awo_http::page::MAX_LIMIT;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
-use awo_store::capacity::call_permits::{CallPermit, PermitWatch};
+use awo_store::capacity::call_permits::PermitWatch;
 use awo_store::runs::Run;
 use bytes::Bytes;
-use futures::{Stream, StreamExt, stream};
+use futures::Stream;
 
 /// How often a stream sees whether its permit is still its own.
 const PERMIT_READ_PERIOD: Duration = Duration::from_secs(5);
@@ -82,7 +81,7 @@ async fn watch(state: &State, call: &Call, id: RunId) -> Result<Reply, Error> {
         .take_stream_permit(call.org(), &holder, call.now);
     let permit = permit.await?;
     let pieces = timeline(&state.store, call, (&run, after), permit.watch());
-    Ok(Reply::stream(EVENT_STREAM, holding(permit, pieces)))
+    Ok(Reply::stream(EVENT_STREAM, permit.until_end_of(pieces)))
 }
 
 /// True if the run has ended and has no event after this one; later ones may have expired.
@@ -140,10 +139,4 @@ fn live_event(event: &TimelineEvent) -> Result<LiveEvent, Error> {
         kind: event.kind.clone(),
         data: serde_json::to_string(event).map_err(Error::internal)?,
     })
-}
-
-/// The pieces, and then the permit back. A stream that is dropped drops its permit as well.
-fn holding(permit: CallPermit, pieces: impl Stream<Item = Bytes>) -> impl Stream<Item = Bytes> {
-    let end = stream::once(permit.give_back()).filter_map(|()| ready(None));
-    pieces.chain(end)
 }

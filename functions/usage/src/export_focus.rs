@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use awo_cloud::{Cloud, SetupError, settings};
+use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::cost::focus::{Account, COLUMNS, CreditPrice, FocusCell, FocusPurchase, FocusRow};
 use awo_domain::cost::report::month;
 use awo_domain::money::MicroCredits;
@@ -14,6 +14,7 @@ use awo_domain::{Error, OrgId, Timestamp, TransactionId};
 use awo_http::query::Query;
 use awo_http::{Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
+use awo_store::capacity::call_permits::LongCall;
 use awo_store::ledger::charges::{ChargeEntry, ChargePage};
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
@@ -28,6 +29,7 @@ const INCOMPLETE: &str = "# incomplete: the export failed here; please repeat th
 
 struct State {
     store: Store,
+    mint: Mint,
     credits_per_usd: MicroCredits,
 }
 
@@ -46,6 +48,7 @@ struct Export {
 pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
     let state = State {
         store: cloud.store()?,
+        mint: cloud.mint.clone(),
         credits_per_usd: settings::rates(&cloud.environment)?.credits_per_usd,
     };
     StreamingFunction::keyed(cloud, &routes::EXPORT_FOCUS, state, handle)
@@ -57,8 +60,19 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
     query.finish()?;
     let span = span.unwrap_or_default();
     let (store, org) = (state.store.clone(), call.org().clone());
+    let holder = format!("{}-{}", call.request_id, state.mint.secret());
+    let permit = store
+        .take_call_permit(&org, LongCall::Export, &holder, call.now)
+        .await?;
     // What fails at the first page fails with a status.
-    let (prices, first) = tokio::try_join!(store.credit_prices(), store.charges(&org, span, None))?;
+    let first = tokio::try_join!(store.credit_prices(), store.charges(&org, span, None));
+    let (prices, first) = match first {
+        Ok(first) => first,
+        Err(error) => {
+            permit.give_back().await;
+            return Err(error);
+        }
+    };
     let export = Export {
         prices: prices_or_present(prices, state.credits_per_usd),
         store,
@@ -67,7 +81,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
     };
     let header = Bytes::from(format!("{}\r\n", COLUMNS.join(",")));
     let pieces = stream::iter([header]).chain(rows(export, first));
-    Ok(Reply::stream(CSV, pieces))
+    Ok(Reply::stream(CSV, permit.until_end_of(pieces)))
 }
 
 /// A month, or a day of it.

@@ -19,7 +19,6 @@ use awo_cloud::{Cloud, Environment, SetupError};
 use awo_domain::Error;
 use awo_store::Store;
 use awo_store::queue::tally::WAKE_UP_MS;
-use awo_store::sweep::Due;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -348,10 +347,11 @@ fn files_of(options: &Options) -> PathBuf {
 async fn ring_again(cloud: &Cloud, store: &Store) -> Result<(), StartError> {
     let queue = cloud.run_queue()?;
     let by_the_last_wake_up = cloud.clock.now().plus_ms(WAKE_UP_MS);
-    let due = store.due(by_the_last_wake_up, WOKEN_AGAIN).await;
-    for due in due.map_err(StartError::Tables)? {
-        if let Due::Queue(org) = due {
-            queue.wake_or_leave_to_sweep(&WakeUp::of(&org)).await;
+    for shard in Store::due_shards() {
+        let due = store.due(shard, None, by_the_last_wake_up, WOKEN_AGAIN);
+        let queues = due.await.map_err(StartError::Tables)?.into_queues();
+        for org in &queues {
+            queue.wake_or_leave_to_sweep(&WakeUp::of(org)).await;
         }
     }
     Ok(())

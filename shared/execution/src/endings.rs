@@ -243,15 +243,17 @@ impl Endings {
     ) -> Result<bool, Error> {
         let mut tries =
             Tries::failing_with(Error::internal("a run kept changing while it was ended"));
+        let judged = lease;
         loop {
             tries.next().await?;
             // A run that waits for children has left its compute, and does not need it.
             let in_need = |run: &Run| !run.status.is_terminal() && !run.is_suspended();
-            let read = self.read(lease).await?;
+            let read = self.read(judged).await?;
             let Some((run, lease)) = read.filter(|(run, _)| in_need(run)) else {
                 return Ok(true);
             };
-            if due_at.is_some_and(|due_at| due_at != lease.due_at) {
+            let has_reported = lease.stop_request.is_none() && lease.heard_at != judged.heard_at;
+            if due_at.is_some_and(|due_at| due_at != lease.due_at || has_reported) {
                 return Ok(false);
             }
             let org = &lease.org_id;

@@ -20,7 +20,6 @@ use awo_domain::environment::{Containers, ContainersId};
 use awo_domain::{Error, OrgId, WorkOrderId};
 use awo_store::Store;
 use awo_store::runs::lifecycle::lease::{Lease, UNASKED_MS};
-use awo_store::runs::verifications::Verification;
 use awo_store::settings::task_definitions::{Origin, OwnDefinition};
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -90,16 +89,6 @@ impl Launcher {
         // The sweep, which repeats requests, has other leases to look at.
         let is_first = self.clock.now().ms_since(lease.leased_at) < UNASKED_MS;
         self.launch(&lease.org_id, of, is_first).await
-    }
-
-    /// How to start the task of a manual verification.
-    ///
-    /// # Errors
-    /// As [`Launcher::launch_for`].
-    pub async fn launch_of_verification(&self, of: &Verification) -> Result<Launch, EcsError> {
-        let run = of.run.as_ref();
-        let of_run = run.and_then(|run| Some((run.containers.as_ref()?, &run.work_order_id)));
-        self.launch(&of.org_id, of_run, true).await
     }
 
     /// Forgets the definition of a task that ECS does not start any more: the next request makes
@@ -196,10 +185,15 @@ impl Launcher {
     /// True for a definition that is derived from the deployment's as it is now.
     fn is_current(&self, own: Option<&OwnDefinition>, base: &Base) -> bool {
         let file_system = self.files.as_ref().map(Files::file_system);
-        let own = own.filter(|own| own.definition.is_some());
-        let origin = own.and_then(|own| own.origin.as_ref());
-        origin.is_some_and(|origin| {
-            origin.base == base.arn && origin.file_system.as_deref() == file_system
+        let Some(own) = own.filter(|own| own.definition.is_some()) else {
+            return false;
+        };
+        own.origin.as_ref().is_some_and(|origin| {
+            // Earlier versions let an image of its own mount the organization's folder.
+            let mounts_rightly = own.containers.is_none() || origin.access_point.is_none();
+            mounts_rightly
+                && origin.base == base.arn
+                && origin.file_system.as_deref() == file_system
         })
     }
 
@@ -223,9 +217,8 @@ impl Launcher {
             Some((_, order)) => Some(self.containers(org, order).await?),
             None => None,
         };
-        // A service could use what its task may mount.
-        let mounts = own.as_ref().is_none_or(|own| own.services.is_empty());
-        let access_point = match self.files.as_ref().filter(|_| mounts) {
+        // A client's image or service could use what its task may mount.
+        let access_point = match self.files.as_ref().filter(|_| own.is_none()) {
             Some(files) => self.access_point(files, org).await?,
             None => None,
         };
@@ -283,11 +276,7 @@ impl Launcher {
     ///
     /// # Errors
     /// Internal, when DynamoDB fails, or if there are none.
-    pub(crate) async fn containers(
-        &self,
-        org: &OrgId,
-        order: &WorkOrderId,
-    ) -> Result<Containers, Error> {
+    async fn containers(&self, org: &OrgId, order: &WorkOrderId) -> Result<Containers, Error> {
         let order = self.store.work_order(org, order).await?;
         let own = order.map(|order| order.own_containers()).transpose()?;
         own.flatten()

@@ -24,7 +24,6 @@ use awo_store::runs::verified_run::VerifiedRun;
 
 use self::charge::{Failure, is_platforms};
 use crate::launcher::Launcher;
-use crate::start_failure::start_failure;
 
 /// First and longest pause between two readings of the item.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
@@ -132,8 +131,8 @@ impl Verifier {
     ///
     /// # Errors
     /// Internal, when a call fails.
-    pub async fn handle(&self, seen: &Verification, now: Timestamp) -> Result<(), Error> {
-        match self.store.as_it_stands(seen).await? {
+    pub async fn handle(&self, org: &OrgId, permit: u32, now: Timestamp) -> Result<(), Error> {
+        match self.store.verification_at(org, permit).await? {
             Some(of) if of.due_at <= now.epoch_ms() => self.handle_overdue(&of, now).await,
             _ => Ok(()),
         }
@@ -151,9 +150,6 @@ impl Verifier {
             Some(task_arn) => Some(self.compute.describe_task(task_arn).await?),
             None => None,
         };
-        if let Some(state) = &state {
-            self.note_started(of, state, now).await?;
-        }
         let is_alive = matches!(state, Some(TaskState::Alive(_)));
         let has_time = now < of.ends_at;
         let is_fresh = now.ms_since(of.changed_at) < FORGOTTEN_MS;
@@ -204,13 +200,13 @@ impl Verifier {
             return refused(AT_WORK);
         }
         match order.own_containers()? {
-            Some(own) if !own.services.is_empty() => refused(WITH_SERVICES),
-            _ => Ok(verified),
+            Some(_) => refused(OWN_CONTAINERS),
+            None => Ok(verified),
         }
     }
 
     async fn start(&self, of: &Verification) -> Result<String, Error> {
-        let launch = match self.launcher.launch_of_verification(of).await {
+        let launch = match self.launcher.launch_for(&of.org_id).await {
             Ok(launch) => launch,
             Err(EcsError::Busy { reason }) => return Err(no_capacity(&reason)),
             Err(EcsError::Failed(error)) => return Err(error),
@@ -221,8 +217,7 @@ impl Verifier {
                 Ok(task_arn)
             }
             TaskOutcome::NoDefinition => {
-                let containers = of.run.as_ref().and_then(|run| run.containers.as_ref());
-                self.launcher.forget(&of.org_id, containers).await?;
+                self.launcher.forget(&of.org_id, None).await?;
                 Err(Error::internal(
                     "the task definition of a verification is out of use: the next one gets another",
                 ))
@@ -273,7 +268,7 @@ impl Verifier {
                 (Observation::Begun, _) if !whole => return Ok(Observation::Begun),
                 (_, Some(gone)) => {
                     return Err(Failure {
-                        error: self.lost(of, &gone).await?,
+                        error: Self::lost(&gone),
                         is_free: is_platforms(&gone),
                     });
                 }
@@ -306,39 +301,21 @@ impl Verifier {
         }
     }
 
-    /// The error of a task that ended without a result: its environment's image may be the cause.
-    async fn lost(&self, of: &Verification, gone: &TaskEnd) -> Result<Error, Error> {
-        let run = of.run.as_ref().filter(|run| run.containers.is_some());
-        if let Some(run) = run {
-            let order = &run.work_order_id;
-            let own = self.launcher.containers(&of.org_id, order).await?;
-            if let Some(why) = start_failure(gone, &own) {
-                let message = format!("belongs to a run whose environment has no task: {why}");
-                return Ok(Error::invalid("/workDir", message));
-            }
-        }
+    /// The error of a task that ended without a result.
+    fn lost(gone: &TaskEnd) -> Error {
         let code = gone.exit_code;
         let code = code.map_or("no exit code".to_owned(), |code| code.to_string());
         let why = format!(
             "the task of a verification was lost: {}, {code}",
             gone.reason
         );
-        Ok(Error::internal(why))
+        Error::internal(why)
     }
 
     /// How its task ended, if it is known to have.
     async fn is_gone(&self, of: &Verification, began: Instant) -> Option<TaskEnd> {
         let task_arn = of.task_arn.as_ref()?;
         let state = self.compute.describe_task(task_arn).await;
-        if let Ok(state) = &state
-            && let Err(error) = self.note_started(of, state, self.clock.now()).await
-        {
-            tracing::warn!(
-                event = "verification_start_not_noted",
-                ?error,
-                "the start of a client's container could not be noted; the next reading does it"
-            );
-        }
         match state {
             Ok(TaskState::Alive(_)) => None,
             Ok(TaskState::Gone(gone)) => {
@@ -364,8 +341,8 @@ const OF_NO_RUN: &str = "must lie in the folder of a run of your organization, s
 const AT_WORK: &str = "belongs to a run that has not ended and has an environment: ask again once the \
     run has ended";
 /// The fault of the path of a run whose workspace is nowhere.
-const WITH_SERVICES: &str = "belongs to a run whose environment has services, and the workspaces of such \
-    runs are not archived: their tasks mount no file system, since a service could use it as well";
+const OWN_CONTAINERS: &str = "belongs to a run whose environment has an image or services, and the workspaces \
+    of such runs are not archived: their tasks mount no file system, since a client's program could use it as well";
 
 /// The reason that ECS gets for a task that is stopped.
 const OVERDUE: &str = "no request waits for this verification";

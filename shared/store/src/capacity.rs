@@ -2,3 +2,4 @@
 
 pub mod call_permits;
 pub mod permits;
+mod waiters;

@@ -16,7 +16,6 @@ use awo_domain::cost::record::{ChargeInputs, CostRecord};
 use awo_domain::cost::sums::{Cell, LabelValues, Sums};
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId};
-use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -25,11 +24,11 @@ use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::Table;
 use crate::engine::key::{DUE_COSTS, Key, cost_heads, new_costs};
 use crate::engine::list::Slice;
-use crate::engine::schema::DUE;
 use crate::engine::table::read;
 use crate::engine::transaction::Transaction;
 use crate::ledger::credits::SettlementItem;
 use crate::runs::lifecycle::settle::Settling;
+use crate::sweep::{DueCursor, DuePage};
 
 /// How long a record stays new at least: those that come meanwhile are added with it.
 const GATHER_MS: i64 = 10 * 60_000;
@@ -59,12 +58,6 @@ struct OldCost<'a> {
     #[serde(flatten)]
     record: &'a CostRecord,
     v: u32,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DueCost {
-    org_id: OrgId,
 }
 
 /// How often an organization's records were added to its sums.
@@ -260,16 +253,19 @@ impl Store {
         }
     }
 
-    /// Organizations that have records for their sums.
+    /// Organizations that have records for their sums, once for each record, oldest first.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn due_costs(&self, now: Timestamp, limit: u32) -> Result<BTreeSet<OrgId>, Error> {
-        let due = Slice::of_index(Table::Work, DUE, "dueShard", DUE_COSTS.to_owned())
-            .range("dueAt", "<=", AttributeValue::N(now.epoch_ms().to_string()))
-            .limit(limit);
-        let due = self.slice::<DueCost>(due).await?.items;
-        Ok(due.into_iter().map(|item| item.org_id).collect())
+    pub async fn due_costs(
+        &self,
+        after: Option<&DueCursor>,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<DuePage<OrgId>, Error> {
+        let partition = (Table::Work, DUE_COSTS.to_owned());
+        let page = self.due_keys(partition, after, now, limit).await?;
+        Ok(page.owners())
     }
 
     /// Adds new records of an organization to its sums, those that are new longest first. True if

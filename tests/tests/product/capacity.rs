@@ -278,3 +278,40 @@ async fn a_lease_from_before_there_were_permits_returns_none() {
     assert_eq!(leases(&world, org).await, 0);
     assert_eq!(taken(&tables, WORK).await, BTreeMap::new());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn however_many_organizations_wait_those_that_came_first_are_first() {
+    const WAITERS: i64 = 1_100;
+    let world = World::new().await;
+    let (store, clock) = (&world.store, &world.cloud.clock);
+    let began = clock.now();
+    let org = |nth: i64| OrgId::new(began.plus_ms(-nth), 7);
+    for nth in 0..WAITERS {
+        store
+            .add_capacity_waiter(&org(nth), began.plus_ms(nth))
+            .await
+            .unwrap();
+    }
+    let max = MaxTasks::new(2).unwrap();
+    let now = began.plus_ms(WAITERS);
+    let ask = async |nth: i64, at| store.capacity(&org(nth), "task", max, at).await.unwrap();
+    let last = ask(WAITERS - 1, now).await;
+    assert!(last.permit.is_none() && last.is_waiting);
+    assert_eq!(last.others, [org(0), org(1)]);
+    assert!(ask(1, now).await.permit.is_some());
+    let newcomer = ask(WAITERS, now).await;
+    assert!(newcomer.permit.is_none() && !newcomer.is_waiting);
+
+    // All but the last have stopped asking: they are passed over, and some are removed each time.
+    let later = now.plus_ms(200_000);
+    store
+        .add_capacity_waiter(&org(WAITERS - 1), later)
+        .await
+        .unwrap();
+    let mut questions = 0;
+    while ask(WAITERS, later).await.others.is_empty() {
+        questions += 1;
+        assert!(questions < 20, "they stay");
+    }
+    assert_eq!(ask(WAITERS, later).await.others, [org(WAITERS - 1)]);
+}

@@ -17,7 +17,7 @@ use crate::story::Step::{
 use crate::story::Story;
 
 /// More calls than any step makes; the test finds the real number itself.
-const MAX_CALLS: u32 = 60;
+const MAX_CALLS: u32 = 90;
 /// Sweeps after which everything is at rest: the ten minutes of a task's start, and then as many
 /// as pass in this test's quick time while a task that was asked to stop is really ending.
 const MINUTES: u32 = 100;

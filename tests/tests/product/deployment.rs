@@ -1,6 +1,7 @@
 //! The cloud template's properties for an account: it fits a new one, takes nothing from others,
 //! has a known cost, and can be upgraded.
 
+use awo_workers::sweep::{Part, Tick};
 use serde_json::{Value, json};
 
 use crate::template::template;
@@ -17,11 +18,31 @@ fn properties_of(resource: &str) -> Value {
 fn a_new_account_can_hold_what_the_template_has_by_default() {
     let tasks = default_of("MaxTasks").as_u64().unwrap();
     let cpu = default_of("RunnerCpu").as_u64().unwrap();
-    // The least that was seen of Fargate's first quotas, in CPU units.
-    assert!(tasks * cpu <= 4 * 1_024, "{tasks} tasks of {cpu}");
+    // The least that was seen of Fargate's first quotas, in CPU units; the cleaner needs 256.
+    assert!(tasks * cpu + 256 <= 4 * 1_024, "{tasks} tasks of {cpu}");
     // Lambda leaves 100 to functions without a reservation, and may grant 10 in all.
     assert_eq!(default_of("StreamConcurrency"), 0);
     assert_eq!(default_of("ControlConcurrency"), 0);
+}
+
+#[test]
+fn each_part_of_the_sweep_has_an_invocation_of_its_own_every_minute() {
+    let mut parts = Vec::new();
+    for rule in ["SweepItems", "SweepRest"] {
+        let rule = properties_of(rule);
+        assert_eq!(rule["ScheduleExpression"], "rate(1 minute)");
+        let targets = rule["Targets"].as_array().unwrap().clone();
+        assert!(targets.len() <= 5, "EventBridge takes no more");
+        for target in &targets {
+            assert!(target["Arn"].to_string().contains("Sweep"), "{target}");
+            let tick: Tick = serde_json::from_str(target["Input"].as_str().unwrap()).unwrap();
+            parts.push(tick.part.expect("a part"));
+        }
+    }
+    let covered = |parts: &[Part]| Part::covered(parts);
+    assert_eq!(covered(&parts), covered(&Part::ALL));
+    let each: usize = parts.iter().map(|part| covered(&[*part]).len()).sum();
+    assert_eq!(each, covered(&parts).len(), "no part twice");
 }
 
 #[test]

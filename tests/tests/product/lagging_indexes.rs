@@ -6,6 +6,7 @@ use awo_domain::work_order::WorkOrderStatus;
 use awo_local::index_lag::Staleness;
 use awo_store::work_orders::WorkOrderFilter;
 use awo_tests::world::{Org, World};
+use serde_json::json;
 
 use crate::story::Step::{Claim, Create, Dispatch, Report, TaskStopped};
 use crate::story::Story;
@@ -57,6 +58,48 @@ async fn writes_meet_rivals_in_an_unkind_world_and_the_run_comes_to_its_end() {
     story.insist(TaskStopped).await;
     assert_eq!(story.run().await.status.as_str(), "succeeded");
     story.holds("at the end").await;
+}
+
+#[tokio::test]
+async fn a_report_moves_its_deadline_only_when_half_of_it_is_left() {
+    let world = World::new().await;
+    let story = until_report(&world).await;
+    let deadline = async || {
+        let run = story.run().await.run_id;
+        let lease = world.store.lease(&story.org.id, &run).await.unwrap();
+        lease.expect("a lease").due_at
+    };
+    let run = story.run().await.run_id;
+    let reported = world.store.lease(&story.org.id, &run).await.unwrap();
+    let reported = reported.expect("a lease").reported;
+    let (mut moves, mut last) = (0, deadline().await);
+    for number in reported + 1..=reported + 45 {
+        world.cloud.clock.advance(1_000);
+        let output =
+            json!({ "type": "agentOutput", "iteration": 1, "text": "x", "leftOutBytes": 0 });
+        let event = json!({ "number": number, "at": world.cloud.clock.now(), "event": output });
+        let report = json!({ "events": [event], "executed": true });
+        assert!(story.sends(&world.sound, "report", &report).await);
+        let now = deadline().await;
+        assert!(now - world.cloud.clock.now().epoch_ms() >= 10_000);
+        moves += u32::from(now != last);
+        last = now;
+    }
+    assert!((3..=5).contains(&moves), "{moves} moves in 45 s");
+    // A silence is counted from the last report, not from the move of its deadline.
+    world
+        .cloud
+        .clock
+        .advance(last - world.cloud.clock.now().epoch_ms() + 1);
+    world.sound.sweep().await.expect("a sweep");
+    let lease = world
+        .store
+        .lease(&story.org.id, &run)
+        .await
+        .unwrap()
+        .unwrap();
+    let heard = lease.heard_at.expect("a report").epoch_ms();
+    assert_eq!((lease.suspected_at, lease.due_at), (None, heard + 20_000));
 }
 
 /// The sweep reads of a deadline that has been moved since.

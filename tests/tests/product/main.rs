@@ -89,6 +89,7 @@ mod stopped_runners;
 mod stops;
 mod story;
 mod subscribers;
+mod sweep_parts;
 mod template;
 mod templates;
 mod threat_model;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use awo_domain::WorkOrderId;
 use awo_store::capacity::call_permits::{
-    LongCall, MAX_KILLS, MAX_KILLS_OF_ONE, MAX_PURGES, MAX_SENDING, MAX_STREAMS,
+    LongCall, MAX_EXPORTS, MAX_KILLS, MAX_KILLS_OF_ONE, MAX_PURGES, MAX_SENDING, MAX_STREAMS,
     TAKEN_OVER_AFTER_MS,
 };
 use awo_tests::agents::{escaping, order, submit, until_ready};
@@ -173,6 +173,31 @@ async fn an_organization_has_two_purges_at_once() {
     held.pop().unwrap().give_back().await;
     for _ in 0..=MAX_PURGES {
         assert_eq!(purge().await.status, 200, "its own permit comes back");
+    }
+    for permit in held {
+        permit.give_back().await;
+    }
+}
+
+#[tokio::test]
+async fn an_organization_has_two_exports_at_once() {
+    let service = quiet_service().await;
+    let (_, stranger) = service.another_org(1_000_000).await;
+    let cloud = &service.service.cloud;
+    let (store, now) = (cloud.store().unwrap(), cloud.clock.now());
+    let export = "/v1/exports/focus?month=2026-11";
+    let mut held = Vec::new();
+    for number in 0..MAX_EXPORTS {
+        let holder = format!("export {number}");
+        let permit = store.take_call_permit(&service.org, LongCall::Export, &holder, now);
+        held.push(permit.await.unwrap());
+    }
+    is_limited(&service.client.get(export).await);
+    assert_eq!(stranger.get(export).await.status, 200);
+    held.pop().unwrap().give_back().await;
+    for _ in 0..=MAX_EXPORTS {
+        let exported = service.client.get(export).await;
+        assert_eq!(exported.status, 200, "its own permit comes back");
     }
     for permit in held {
         permit.give_back().await;

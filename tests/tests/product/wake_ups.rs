@@ -94,8 +94,8 @@ async fn one_wake_up_reads_the_queue_once_however_many_entries_it_dispatches() {
     );
     assert_eq!(
         calls["Query"],
-        dispatches + 1,
-        "the queue, and a look for capacity each: {calls:?}"
+        2 * dispatches + 1,
+        "the queue, and for each the capacity and its waiters: {calls:?}"
     );
 }
 
@@ -113,7 +113,12 @@ async fn a_returned_slot_reads_once_more_those_that_wait_for_its_capacity() {
     assert_eq!(batch, [body(&WakeUp::for_capacity(&first.id))]);
     assert_eq!(
         calls(&world, &batch).await,
-        of([("GetItem", 1), ("Query", 1), ("SendMessage", 1)])
+        of([
+            ("GetItem", 1),
+            ("BatchGetItem", 1),
+            ("Query", 2),
+            ("SendMessage", 1)
+        ])
     );
     let batch = world.take_wake_ups().await;
     assert_eq!(batch, [body(&WakeUp::for_capacity(&second.id))]);

@@ -1,63 +1,63 @@
 //! Adds costs of runs to sums by day and month, some minutes after their settlement; until then
 //! reports count the records themselves.
 
-use std::time::{Duration, Instant};
+use std::collections::BTreeSet;
 
-use awo_domain::{Error, OrgId, Timestamp};
+use awo_domain::{Error, OrgId};
+use futures::{StreamExt, stream};
 
+use super::bounds::Bounds;
 use super::{State, SweepReport};
 
-/// Most records by which a sweep finds organizations, and how long it begins with another addition:
-/// what lives comes first.
-const MAX_DUE: u32 = 1_000;
-const ADDING: Duration = Duration::from_secs(20);
+/// Records that are read at once; an organization may have several of them.
+const PAGE: u32 = 1_000;
 
 /// Notes what a credit is worth: exports of the past keep to it.
-pub(super) async fn note_price(state: &State, now: Timestamp, swept: &mut SweepReport) {
+pub(super) async fn note_price(state: &State, swept: &mut SweepReport) {
+    let now = state.clock.now();
     let noted = state.store.note_credit_price(state.credits_per_usd, now);
     if let Err(error) = noted.await {
-        tracing::error!(
-            event = "sweep_credit_price_failed",
-            ?error,
-            "the sweep could not record the value of a credit"
-        );
-        swept.failed += 1;
+        swept.fail("sweep_credit_price_failed", "value of a credit", &error);
     }
 }
 
 /// Adds what is due, and what has come since.
-pub(super) async fn add(state: &State, now: Timestamp, swept: &mut SweepReport) {
-    let began = Instant::now();
-    let due = match state.store.due_costs(now, MAX_DUE).await {
-        Ok(due) => due,
-        Err(error) => {
-            tracing::error!(
-                event = "sweep_costs_query_failed",
-                ?error,
-                "the sweep could not query which costs are due"
-            );
-            swept.failed += 1;
-            return;
-        }
-    };
-    for org in &due {
-        swept.due += 1;
-        while began.elapsed() < ADDING {
-            match state.store.add_costs(org, state.clock.now()).await {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => {
-                    tracing::error!(event = "sweep_costs_failed", %org, ?error, "the sweep could not add costs to the sums");
-                    swept.failed += 1;
-                    break;
-                }
+pub(super) async fn add(state: &State, bounds: Bounds, swept: &mut SweepReport) {
+    let now = state.clock.now();
+    let (mut after, mut handled) = (None, BTreeSet::new());
+    while !bounds.are_over() {
+        let page = match state.store.due_costs(after.as_ref(), now, PAGE).await {
+            Ok(page) => page,
+            Err(error) => return swept.fail_to_read("sweep_costs_query_failed", "costs", &error),
+        };
+        let new: BTreeSet<OrgId> = page.items.into_iter().collect();
+        let new: Vec<OrgId> = new.difference(&handled).cloned().collect();
+        handled.extend(new.iter().cloned());
+        let added = stream::iter(new)
+            .take_while(|_| std::future::ready(!bounds.are_over()))
+            .map(|org| async move {
+                let added = Box::pin(add_all(state, &org, bounds)).await;
+                let alerted = alert(state, &org).await;
+                (org, added, alerted)
+            })
+            .buffer_unordered(bounds.at_once);
+        let added: Vec<_> = added.collect().await;
+        for (org, added, alerted) in added {
+            swept.count("sweep_costs_failed", org.as_str(), added);
+            if let Err(error) = alerted {
+                swept.fail("sweep_alert_failed", org.as_str(), &error);
             }
         }
-        if let Err(error) = alert(state, org).await {
-            tracing::error!(event = "sweep_alert_failed", %org, ?error, "the sweep could not alert an organization");
-            swept.failed += 1;
+        after = page.next;
+        if after.is_none() {
+            return;
         }
     }
+}
+
+async fn add_all(state: &State, org: &OrgId, bounds: Bounds) -> Result<(), Error> {
+    while !bounds.are_over() && state.store.add_costs(org, state.clock.now()).await? {}
+    Ok(())
 }
 
 /// What is settled changes budgets and the balance. The dispatcher reads them at once; its loss is made up for here.

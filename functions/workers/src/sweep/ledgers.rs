@@ -2,54 +2,62 @@
 //! the reserved amount the sum of its open holds. A check changes nothing of them. Then it closes the
 //! organization's months that are due.
 
-use std::time::{Duration, Instant};
-
-use awo_domain::{Error, Timestamp};
+use awo_domain::{Error, OrgId, Timestamp};
 use awo_store::Store;
 use awo_store::ledger::checkpoints::{Checkpoint, LedgerCheck};
+use futures::{StreamExt, stream};
 
-use super::SweepReport;
+use super::bounds::Bounds;
+use super::{State, SweepReport};
 
-/// Most ledgers of one sweep, and how long it begins with another one: what lives comes first.
-const MAX_CHECKS: u32 = 100;
-const CHECKING: Duration = Duration::from_secs(15);
+/// Ledgers that are read at once.
+const PAGE: u32 = 100;
 /// Steps of one check; the next sweep goes on where it stops.
 const MAX_STEPS: u32 = 5;
 
-/// Checks what is due.
-pub(super) async fn check(store: &Store, now: Timestamp, swept: &mut SweepReport) {
-    let began = Instant::now();
-    let due = match store.due_checkpoints(now, MAX_CHECKS).await {
-        Ok(due) => due,
-        Err(error) => {
-            tracing::error!(
-                event = "sweep_ledgers_query_failed",
-                ?error,
-                "the sweep could not query which ledgers are due"
-            );
-            swept.failed += 1;
-            return;
-        }
-    };
-    for from in due.iter().take_while(|_| began.elapsed() < CHECKING) {
-        swept.due += 1;
-        if let Err(error) = check_due(store, from, now).await {
-            tracing::error!(event = "ledger_check_failed", org = %from.org_id, ?error, "the sweep could not check a ledger");
-            swept.failed += 1;
-            if let Err(error) = store.check_again(from, now).await {
-                tracing::error!(event = "ledger_check_not_postponed", org = %from.org_id, ?error, "a ledger's check could not be postponed");
+/// Checks what is due, while there is time.
+pub(super) async fn check(state: &State, bounds: Bounds, swept: &mut SweepReport) {
+    let (store, now) = (&state.store, state.clock.now());
+    let mut after = None;
+    while !bounds.are_over() {
+        let page = match store.due_checkpoints(after.as_ref(), now, PAGE).await {
+            Ok(page) => page,
+            Err(error) => {
+                return swept.fail_to_read("sweep_ledgers_query_failed", "ledgers", &error);
             }
+        };
+        let checked = stream::iter(page.items)
+            .take_while(|_| std::future::ready(!bounds.are_over()))
+            .map(|org| async move {
+                let checked = Box::pin(check_due(store, &org, now)).await;
+                (org, checked)
+            })
+            .buffer_unordered(bounds.at_once);
+        let checked: Vec<_> = checked.collect().await;
+        for (org, checked) in checked {
+            swept.count("ledger_check_failed", org.as_str(), checked);
+        }
+        after = page.next;
+        if after.is_none() {
+            return;
         }
     }
 }
 
-/// The index may be old: the check goes on from the checkpoint that there is.
-async fn check_due(store: &Store, seen: &Checkpoint, now: Timestamp) -> Result<(), Error> {
-    let from = store.checkpoint(&seen.org_id).await?;
-    match from.filter(|from| from.due_at <= now.epoch_ms()) {
-        Some(from) => check_one(store, &from, now).await,
-        None => Ok(()),
+/// The index may be old: the check goes on from the checkpoint that there is. One that fails is made again
+/// in an hour.
+async fn check_due(store: &Store, org: &OrgId, now: Timestamp) -> Result<(), Error> {
+    let from = store.checkpoint(org).await?;
+    let Some(from) = from.filter(|from| from.due_at <= now.epoch_ms()) else {
+        return Ok(());
+    };
+    let checked = check_one(store, &from, now).await;
+    if checked.is_err()
+        && let Err(error) = store.check_again(&from, now).await
+    {
+        tracing::error!(event = "ledger_check_not_postponed", %org, ?error, "a ledger's check could not be postponed");
     }
+    checked
 }
 
 async fn check_one(store: &Store, from: &Checkpoint, now: Timestamp) -> Result<(), Error> {

@@ -5,8 +5,8 @@
 //! - the runner's container alone is essential: a service that ends does not end the run, whose
 //!   runner detects and reports it; a service that never gets ready keeps the runner from starting,
 //!   which ends the task;
-//! - a task with services has no role and mounts nothing: a role's credentials are there for every
-//!   container of a task, and services are a client's programs;
+//! - a task with an image of its own or with services has no role and mounts nothing: a role's credentials
+//!   are there for every container of a task, and image and services are a client's programs;
 //! - services together have at most half of the task's memory.
 
 use awo_domain::Error;
@@ -58,14 +58,14 @@ pub(super) fn put(base: TaskDefinition, own: &Containers) -> Result<TaskDefiniti
     if let Some(image) = &own.image {
         put_image(runner, image);
     }
+    if let Some(variables) = &mut runner.environment {
+        variables.retain(|variable| variable.name() != Some(SHARED_ROOT));
+    }
+    definition.task_role_arn = None;
     if !own.services.is_empty() {
         let logs = runner.log_configuration.clone();
         let memory = memory_of_each(definition.memory(), own.services.len())?;
         runner.depends_on = Some(dependencies(&own.services)?);
-        if let Some(variables) = &mut runner.environment {
-            variables.retain(|variable| variable.name() != Some(SHARED_ROOT));
-        }
-        definition.task_role_arn = None;
         for service in &own.services {
             containers.push(container(service, memory, logs.clone())?);
         }

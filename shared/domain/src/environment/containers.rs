@@ -237,10 +237,10 @@ impl EnvironmentContent {
                 faults.push(refused(format!("/services/{i}/image")));
             }
         }
-        if !self.services.is_empty() && !self.caches.is_empty() {
-            let message = "cannot be kept for tasks with services: these have no access to the file \
-                           system that caches are on, because a service could use it as well; leave out \
-                           one of the two";
+        if Containers::of(self).is_some() && !self.caches.is_empty() {
+            let message = "cannot be kept for tasks with an image of their own or with services: these have no \
+                           access to the file system that caches are on, because a client's program could \
+                           use it as well; leave out one of the two";
             faults.push(fault("/caches", message));
         }
         faults

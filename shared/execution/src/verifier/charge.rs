@@ -1,7 +1,7 @@
 //! The charge of a manual verification: from its first process of client code to its result, by the second
 //! and at its size. What the platform lost is free.
 
-use awo_cloud::compute::{TaskEnd, TaskState};
+use awo_cloud::compute::TaskEnd;
 use awo_domain::ledger::LEAST_HOLD_MS;
 use awo_domain::manual::Request;
 use awo_domain::money::{MicroCredits, NanoUsd};
@@ -81,27 +81,5 @@ impl Verifier {
             is_free: is_free || of.executed_at.is_none(),
             transaction_id: TransactionId::new(now, self.mint.random(now)),
         }
-    }
-
-    /// Records that a container of the client's has started, if one has: from then on compute is paid.
-    pub(super) async fn note_started(
-        &self,
-        of: &Verification,
-        state: &TaskState,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        let run = of.run.as_ref().filter(|run| run.containers.is_some());
-        let Some(run) = run.filter(|_| of.executed_at.is_none()) else {
-            return Ok(());
-        };
-        let started = match state {
-            TaskState::Alive(started) => started,
-            TaskState::Gone(gone) => &gone.started,
-        };
-        let own = self.launcher.containers(&of.org_id, &run.work_order_id);
-        if started.run_client_code(&own.await?) {
-            self.store.note_verification_executed(of, now).await?;
-        }
-        Ok(())
     }
 }

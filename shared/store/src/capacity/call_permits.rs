@@ -1,13 +1,16 @@
-//! Permits of calls that hold a function while they last: live streams, purges, kills that wait for
-//! a run's end, and attempts at receivers of webhooks, which may not respond. An organization has a
+//! Permits of calls that hold a function while they last: live streams, purges, exports, kills that wait
+//! for a run's end, and attempts at receivers of webhooks, which may not respond. An organization has a
 //! limited number of each, so that its callers leave functions to others.
 //!
 //! A permit is an item, taken and returned by conditional writes. An abandoned one no longer counts
 //! once it has expired, which every taker checks; nothing waits for TTL, which only cleans up.
 
+use std::future::ready;
+
 use awo_domain::stop::CONFIRM_MS;
 use awo_domain::webhook::delivery::SENDING_MS;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
+use futures::{Stream, StreamExt, stream};
 use serde::Deserialize;
 
 use crate::Store;
@@ -23,6 +26,8 @@ use crate::engine::transaction::Transaction;
 pub const MAX_STREAMS: u32 = 20;
 /// Most purges of an organization at once.
 pub const MAX_PURGES: u32 = 2;
+/// Most exports of an organization at once.
+pub const MAX_EXPORTS: u32 = 2;
 /// Most calls at once that wait for the death of one work order's processes.
 pub const MAX_KILLS_OF_ONE: u32 = 4;
 /// Most calls at once that wait for the death of an organization's processes. It is counted before
@@ -57,6 +62,8 @@ pub enum LongCall<'a> {
     Stream,
     /// A purge.
     Purge,
+    /// An export of charges.
+    Export,
     /// A kill that waits for the death of a work order's processes.
     Kill {
         /// The work order.
@@ -74,6 +81,7 @@ impl LongCall<'_> {
         let (kind, pk) = match self {
             LongCall::Stream => (ItemKind::CallPermit, format!("{org}#stream")),
             LongCall::Purge => (ItemKind::CallPermit, format!("{org}#purging")),
+            LongCall::Export => (ItemKind::CallPermit, format!("{org}#exporting")),
             LongCall::Kill { .. } => (ItemKind::CallPermit, format!("{org}#killing")),
             LongCall::Send => (ItemKind::SendPermit, format!("{org}#sending")),
         };
@@ -83,7 +91,9 @@ impl LongCall<'_> {
     /// The name of its permit of this number.
     fn name(self, number: u32) -> String {
         match self {
-            LongCall::Stream | LongCall::Purge | LongCall::Send => format!("{number:02}"),
+            LongCall::Stream | LongCall::Purge | LongCall::Export | LongCall::Send => {
+                format!("{number:02}")
+            }
             LongCall::Kill { order, .. } => format!("{order}#{number:02}"),
         }
     }
@@ -93,6 +103,7 @@ impl LongCall<'_> {
         match self {
             LongCall::Stream => MAX_STREAMS,
             LongCall::Purge => MAX_PURGES,
+            LongCall::Export => MAX_EXPORTS,
             LongCall::Kill { .. } => MAX_KILLS_OF_ONE,
             LongCall::Send => MAX_SENDING,
         }
@@ -101,14 +112,14 @@ impl LongCall<'_> {
     /// Most at once of the organization's.
     fn most_of_organization(self) -> u32 {
         match self {
-            LongCall::Stream | LongCall::Purge | LongCall::Send => self.most(),
+            LongCall::Stream | LongCall::Purge | LongCall::Export | LongCall::Send => self.most(),
             LongCall::Kill { .. } => MAX_KILLS,
         }
     }
 
     fn lasts_ms(self) -> i64 {
         match self {
-            LongCall::Stream | LongCall::Purge => FUNCTION_MS,
+            LongCall::Stream | LongCall::Purge | LongCall::Export => FUNCTION_MS,
             LongCall::Kill { grace_ms, .. } => {
                 i64::try_from(grace_ms + CONFIRM_MS + KILL_SLACK_MS).unwrap_or(FUNCTION_MS)
             }
@@ -120,6 +131,7 @@ impl LongCall<'_> {
         let what = match self {
             LongCall::Stream => "live streams of your organization",
             LongCall::Purge => "purges of your organization",
+            LongCall::Export => "exports of your organization",
             LongCall::Kill { .. } if limit == MAX_KILLS_OF_ONE => {
                 return Error::KillUnderWay {
                     retry_after_s: KILL_RETRY_S,
@@ -283,6 +295,12 @@ impl CallPermit {
             key: self.key.clone(),
             holder: self.holder.clone(),
         }
+    }
+
+    /// The pieces of a response, and then the permit back. A stream that is dropped drops its permit as well.
+    pub fn until_end_of<T>(self, pieces: impl Stream<Item = T>) -> impl Stream<Item = T> {
+        let end = stream::once(self.give_back()).filter_map(|()| ready(None));
+        pieces.chain(end)
     }
 
     /// Gives it back. If that fails, it counts no more when it expires.

@@ -7,30 +7,24 @@
 //!
 //! An organization that finds no permit waits. A free permit belongs to the organization that has
 //! waited longest, so that one whose runs end does not take each permit again before one that has
-//! none.
+//! none. The index of due items shows who waits, those that have waited longest first, so that however many
+//! wait, no more are read than there are free permits. It may be a second old: a newcomer may then be served before
+//! one that began to wait in that second. How many permits there are does not depend on it.
 
 use awo_domain::{Error, OrgId, Timestamp};
 use serde::Deserialize;
 
 use crate::Store;
+use crate::capacity::waiters::PATIENCE_MS;
 use crate::engine::change::Change;
-use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::key::{Key, capacity};
 use crate::engine::list::Slice;
-use crate::engine::table::UpdateOutcome;
 use crate::engine::transaction::Transaction;
 
 /// Permits of a shard, as long as there are no more than [`MAX_SHARDS`] of them.
 const PERMITS_OF_A_SHARD: u32 = 25;
 /// Most shards: what one reading covers, and what one transaction can be conditioned on.
 const MAX_SHARDS: u32 = 40;
-/// Most waiting organizations that are read; those behind them wait until they are fewer.
-const MAX_WAITERS: u32 = 1_000;
-/// How long a waiting organization may go without asking again: somewhat more than two sweeps.
-const PATIENCE_MS: i64 = 150_000;
-/// When DynamoDB may delete an organization that stopped asking.
-const FORGOTTEN_MS: i64 = 3_600_000;
-
 /// Logged when there is no free permit; an alarm filters on the event.
 pub const AT_TASK_LIMIT: &str = "the deployment is at its task limit";
 
@@ -69,7 +63,7 @@ impl MaxTasks {
 /// A shard, or a waiting organization, as it is stored.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum PermitsItem {
+pub(super) enum PermitsItem {
     #[serde(rename_all = "camelCase")]
     Shard { shard: u32, taken: i64 },
     #[serde(rename_all = "camelCase")]
@@ -221,43 +215,18 @@ impl Store {
         max: MaxTasks,
         now: Timestamp,
     ) -> Result<Availability, Error> {
-        let slice = Slice::of_partition(capacity()).limit(MAX_SHARDS + MAX_WAITERS);
-        let items = self.slice(slice).await?.items;
+        let shards = Slice::of_partition(capacity()).between("shard#", "shard#~");
+        // A limit that was lowered leaves some beyond.
+        let shards = self.slice::<PermitsItem>(shards.limit(2 * MAX_SHARDS));
+        let (shards, first) = tokio::try_join!(shards, self.waiter_keys(None, now))?;
+        let mut items = shards.items;
+        let taken = items.iter().map(|item| match item {
+            PermitsItem::Shard { taken, .. } => *taken,
+            PermitsItem::Waiter { .. } => 0,
+        });
+        let free = usize::try_from(i64::from(max.0) - taken.sum::<i64>()).unwrap_or(0);
+        items.extend(self.first_waiters(first, org, free, now).await?);
         Ok(Availability::of(items, max, org, near, now))
-    }
-
-    /// Lets an organization wait for a permit, or go on waiting.
-    ///
-    /// # Errors
-    /// Internal, when DynamoDB fails.
-    pub async fn add_capacity_waiter(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
-        let (key, asked_at) = (Key::capacity_waiter(org), now.epoch_ms());
-        let asks = Change::new().set("askedAt", asked_at).set(
-            crate::engine::schema::TTL_ATTRIBUTE,
-            now.plus_ms(FORGOTTEN_MS).epoch_ms() / 1_000,
-        );
-        let again = asks.clone().compare("askedAt", ">", asked_at - PATIENCE_MS);
-        if let UpdateOutcome::Refused(_) = self.update(&key, again).await? {
-            let anew = asks
-                .set("orgId", org)
-                .set("since", now)
-                .set("v", SCHEMA_VERSION);
-            self.update(&key, anew).await?;
-        }
-        Ok(())
-    }
-
-    /// An organization has no task left that needs a permit.
-    ///
-    /// # Errors
-    /// Internal, when DynamoDB fails.
-    pub async fn remove_capacity_waiter(&self, org: &OrgId) -> Result<(), Error> {
-        let stands = Change::new().when_present("pk");
-        Transaction::new()
-            .delete(&Key::capacity_waiter(org), stands)
-            .commit(self)
-            .await?;
-        Ok(())
     }
 }
 

@@ -48,7 +48,8 @@ pub(crate) enum ItemKind {
     Turns,
     /// Stored response to an idempotency key: `<org>#idem`, hash.
     StoredResponse,
-    /// Permit of a live stream, a purge, or a kill: `<org>#stream`, `#purging`, `#killing`; number.
+    /// Permit of a live stream, a purge, an export, or a kill: `<org>#stream`, `#purging`, `#exporting`,
+    /// `#killing`; number.
     CallPermit,
     /// Permit of a manual verification, with its whole state: `<org>#verification`, number.
     Verification,

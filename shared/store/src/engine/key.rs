@@ -59,6 +59,11 @@ impl Key {
         }
     }
 
+    /// The key of an item of this kind, as an index shows it.
+    pub fn of(kind: ItemKind, pk: String, sk: String) -> Key {
+        Key { kind, pk, sk }
+    }
+
     pub fn table(&self) -> Table {
         self.kind.table()
     }

@@ -13,7 +13,8 @@ use crate::{Store, Tables};
 pub const BY_STATUS: &str = "byStatus";
 /// Index of runs by work order.
 pub const BY_PARENT: &str = "byParent";
-/// Index of everything that has a deadline.
+/// Index of everything that has a deadline. It has keys alone, so that a change of what else an item has
+/// is no write of the index.
 pub const DUE: &str = "due";
 /// Attribute by which DynamoDB cleans up; never a lease.
 pub const TTL_ATTRIBUTE: &str = "ttl";
@@ -100,7 +101,7 @@ impl Store {
                 .set_key_schema(Some(key_schema(pk, sk)?))
                 .projection(
                     Projection::builder()
-                        .projection_type(ProjectionType::All)
+                        .projection_type(projection(index))
                         .build(),
                 )
                 .build()
@@ -126,6 +127,16 @@ impl Store {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The attributes that an index has beside its keys and the table's: all of them, or none.
+#[must_use]
+pub fn projection(index: &str) -> ProjectionType {
+    if index == DUE {
+        ProjectionType::KeysOnly
+    } else {
+        ProjectionType::All
     }
 }
 

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use awo_domain::ledger::TransactionType;
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId, VerificationId};
-use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -23,10 +22,10 @@ use crate::engine::item::{DUE_LEDGERS, SCHEMA_VERSION};
 use crate::engine::item_kind::Table;
 use crate::engine::key::{Key, Partition, holds, ledger_entries, settlements};
 use crate::engine::list::Slice;
-use crate::engine::schema::DUE;
 use crate::engine::table::{UpdateOutcome, conflict_pause};
 use crate::engine::transaction::Transaction;
 use crate::ledger::credits::{BalanceItem, LedgerEntry};
+use crate::sweep::{DueCursor, DuePage};
 
 use part::{Hold, Holds, Part, SettledHold};
 
@@ -187,19 +186,19 @@ fn signed(entry: &LedgerEntry) -> i64 {
 }
 
 impl Store {
-    /// Checkpoints whose ledgers are to be checked, those that wait longest first.
+    /// Organizations whose ledgers are to be checked, those that wait longest first.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn due_checkpoints(
         &self,
+        after: Option<&DueCursor>,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Vec<Checkpoint>, Error> {
-        let due = Slice::of_index(Table::Work, DUE, "dueShard", DUE_LEDGERS.to_owned())
-            .range("dueAt", "<=", AttributeValue::N(now.epoch_ms().to_string()))
-            .limit(limit);
-        Ok(self.slice(due).await?.items)
+    ) -> Result<DuePage<OrgId>, Error> {
+        let partition = (Table::Work, DUE_LEDGERS.to_owned());
+        let page = self.due_keys(partition, after, now, limit).await?;
+        Ok(page.owners())
     }
 
     /// The checkpoint of an organization, if it has one.

@@ -267,7 +267,11 @@ impl Store {
         Ok(found.filter(|found| found.verification_id == known.verification_id))
     }
 
-    async fn verification_at(
+    /// The verification that has this permit of the organization's now.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn verification_at(
         &self,
         org: &OrgId,
         permit: u32,
@@ -290,8 +294,7 @@ impl Store {
         Ok(())
     }
 
-    /// Trades the nonce for a token. The same token again is answered again; another is not. In an image of
-    /// the client's, client code runs from here on.
+    /// Trades the nonce for a token. The same token again is answered again; another is not.
     ///
     /// # Errors
     /// [`Error::Unauthorized`], or internal.
@@ -300,7 +303,6 @@ impl Store {
         of: &Verification,
         nonce: &str,
         token_hash: &str,
-        now: Timestamp,
     ) -> Result<(), Error> {
         if of.token_hash.as_deref() == Some(token_hash) {
             return Ok(());
@@ -309,7 +311,6 @@ impl Store {
             .ours()
             .set("tokenHash", token_hash)
             .remove("nonce")
-            .set_some("executedAt", of.executed_by_claim(now))
             .when("nonce", nonce)
             .when_missing("tokenHash");
         let known: Option<Verification> = match self.update(&of.key(), change).await? {

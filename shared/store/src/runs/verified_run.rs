@@ -1,7 +1,7 @@
 //! The run whose workspace a manual verification is of, as far as its environment and its cost need it.
 
 use awo_domain::cost::Attribution;
-use awo_domain::environment::{ContainersId, Size};
+use awo_domain::environment::Size;
 use awo_domain::work_order::TenantContext;
 use awo_domain::{RunId, WorkOrderId};
 use serde::{Deserialize, Serialize};
@@ -17,9 +17,6 @@ pub struct VerifiedRun {
     pub run_id: RunId,
     /// Its work order, which has the environment's name.
     pub work_order_id: WorkOrderId,
-    /// What its tasks have in the place of the deployment's image.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub containers: Option<ContainersId>,
     /// The size of its tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
@@ -39,7 +36,6 @@ impl VerifiedRun {
         VerifiedRun {
             run_id: run.run_id.clone(),
             work_order_id: order.id.clone(),
-            containers: order.containers.clone().filter(|_| in_environment),
             size: order.size.filter(|_| in_environment),
             tenant_context: run.tenant_context.clone(),
             attribution: run.attribution.clone(),

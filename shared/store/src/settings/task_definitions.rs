@@ -7,18 +7,17 @@
 
 use awo_domain::environment::ContainersId;
 use awo_domain::{Error, OrgId, Timestamp};
-use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::item::{DUE_DEFINITIONS, SCHEMA_VERSION};
-use crate::engine::item_kind::Table;
+use crate::engine::item_kind::{ItemKind, Table};
 use crate::engine::key::{Key, task_definitions};
 use crate::engine::list::Slice;
-use crate::engine::schema::DUE;
 use crate::engine::table::UpdateOutcome;
 use crate::engine::transaction::Transaction;
+use crate::sweep::DueKey;
 
 /// Between two readings of a family by the sweep.
 pub const LOOK_MS: i64 = 24 * 3_600_000;
@@ -172,12 +171,15 @@ impl Store {
         now: Timestamp,
         limit: u32,
     ) -> Result<Vec<OwnDefinition>, Error> {
-        let now = AttributeValue::N(now.epoch_ms().to_string());
-        let due = DUE_DEFINITIONS.to_owned();
-        let slice = Slice::of_index(Table::Work, DUE, "dueShard", due)
-            .range("dueAt", "<=", now)
-            .limit(limit);
-        Ok(self.slice(slice).await?.items)
+        let partition = (Table::Work, DUE_DEFINITIONS.to_owned());
+        let page = self.due_keys(partition, None, now, limit).await?;
+        let mut due = Vec::new();
+        for DueKey { pk, sk, .. } in page.items {
+            let key = Key::of(ItemKind::TaskDefinition, pk, sk);
+            let family: Option<OwnDefinition> = self.get(&key).await?;
+            due.extend(family.filter(|family| family.due_at <= now.epoch_ms()));
+        }
+        Ok(due)
     }
 
     /// Lets the sweep read a family again tomorrow.

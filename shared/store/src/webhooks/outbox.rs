@@ -7,20 +7,19 @@ use awo_domain::webhook::delivery::DeliveryEvent;
 use awo_domain::webhook::envelope::body;
 use awo_domain::webhook::identity::{delivery_id, event_id};
 use awo_domain::webhook::{EventType, MAX_WEBHOOKS};
-use awo_domain::{AttemptId, Error, EventId, OrgId, RunId, Timestamp, WebhookId};
-use aws_sdk_dynamodb::types::AttributeValue;
+use awo_domain::{AttemptId, DeliveryId, Error, EventId, OrgId, RunId, Timestamp, WebhookId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::item::{DUE_SHARDS, SCHEMA_VERSION, due_shard};
+use crate::engine::item::{SCHEMA_VERSION, due_shard};
 use crate::engine::item_kind::{ItemKind, Table};
 use crate::engine::key::{Key, outbox};
 use crate::engine::list::{Page, Slice};
-use crate::engine::schema::DUE;
 use crate::engine::transaction::{CommitOutcome, Transaction};
 use crate::ledger::budgets::Alert;
 use crate::runs::timeline::Subject;
+use crate::sweep::{DueCursor, DueKey, DuePage};
 use crate::webhooks::deliveries::{Delivery, Notice};
 use crate::webhooks::notifications::{DeliveryRef, Notification};
 
@@ -52,20 +51,16 @@ pub struct OutboxEvent {
 }
 
 /// A notification that was not done in time.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone)]
 pub enum OverdueItem {
     /// A delivery.
-    #[serde(rename_all = "camelCase")]
     Delivery {
         /// Where it is.
-        #[serde(flatten)]
         at: DeliveryRef,
         /// When it was due, Unix milliseconds.
         due_at: i64,
     },
     /// An event of the outbox.
-    #[serde(rename_all = "camelCase")]
     Event {
         /// Whose outbox.
         org_id: OrgId,
@@ -194,24 +189,39 @@ impl Store {
         }
     }
 
-    /// Notifications that were not done in time, at most `limit` of each shard, oldest first.
+    /// Notifications of a shard that were not done in time, oldest first.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn overdue_notifications(
         &self,
+        shard: u8,
+        after: Option<&DueCursor>,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Vec<OverdueItem>, Error> {
-        let mut overdue = Vec::new();
-        for shard in 0..DUE_SHARDS {
-            let shard = format!("due#{shard}");
-            let now = AttributeValue::N(now.epoch_ms().to_string());
-            let slice = Slice::of_index(Table::Deliveries, DUE, "dueShard", shard)
-                .range("dueAt", "<=", now)
-                .limit(limit);
-            overdue.extend(self.slice::<OverdueItem>(slice).await?.items);
+    ) -> Result<DuePage<OverdueItem>, Error> {
+        let partition = (Table::Deliveries, format!("due#{shard}"));
+        let page = self.due_keys(partition, after, now, limit).await?;
+        Ok(DuePage {
+            items: page.items.iter().filter_map(OverdueItem::at).collect(),
+            next: page.next,
+        })
+    }
+}
+
+impl OverdueItem {
+    fn at(key: &DueKey) -> Option<OverdueItem> {
+        let (org_id, kind) = key.owner()?;
+        if kind == "outbox" {
+            return Some(OverdueItem::Event { org_id });
         }
-        Ok(overdue)
+        let webhook = kind.strip_suffix("#delivery")?;
+        let at = DeliveryRef {
+            org_id,
+            webhook_id: WebhookId::parse(webhook).ok()?,
+            id: DeliveryId::parse(&key.sk).ok()?,
+        };
+        let due_at = key.due_at;
+        Some(OverdueItem::Delivery { at, due_at })
     }
 }

@@ -17,8 +17,9 @@ use crate::engine::item::{DUE_PURGES, Item, runs_of};
 use crate::engine::item_kind::Table;
 use crate::engine::key::{Key, Partition, children_of, diffs, events, logs, snapshots};
 use crate::engine::list::Slice;
-use crate::engine::schema::{BY_PARENT, DUE};
+use crate::engine::schema::BY_PARENT;
 use crate::engine::table::{conflict_pause, failed, log};
+use crate::sweep::{DueCursor, DueKey, DuePage};
 use crate::work_orders::purge::PurgeRecord;
 
 /// Items of one kind that one call deletes of a run at most; the rest is left to the next one.
@@ -44,17 +45,40 @@ struct RunAt {
     run_id: RunId,
 }
 
+fn purge_at(key: &DueKey) -> Option<(OrgId, WorkOrderId)> {
+    let (org, _) = key.owner()?;
+    Some((org, WorkOrderId::parse(&key.sk).ok()?))
+}
+
 impl Store {
-    /// Purges of which something is still to be deleted, oldest first.
+    /// Purges of which something is still to be deleted: the owner, and the first work order.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn due_purges(&self, now: Timestamp, limit: u32) -> Result<Vec<PurgeRecord>, Error> {
-        let now = AttributeValue::N(now.epoch_ms().to_string());
-        let slice = Slice::of_index(Table::Work, DUE, "dueShard", DUE_PURGES.to_owned())
-            .range("dueAt", "<=", now)
-            .limit(limit);
-        Ok(self.slice(slice).await?.items)
+    pub async fn due_purges(
+        &self,
+        after: Option<&DueCursor>,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<DuePage<(OrgId, WorkOrderId)>, Error> {
+        let partition = (Table::Work, DUE_PURGES.to_owned());
+        let page = self.due_keys(partition, after, now, limit).await?;
+        Ok(DuePage {
+            items: page.items.iter().filter_map(purge_at).collect(),
+            next: page.next,
+        })
+    }
+
+    /// A purge of which something is still to be deleted.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn purge_record(
+        &self,
+        org: &OrgId,
+        first: &WorkOrderId,
+    ) -> Result<Option<PurgeRecord>, Error> {
+        self.get(&Key::purge(org, first)).await
     }
 
     /// Deletes what a purge has left, up to a bound. True if that was all of it.

@@ -198,7 +198,7 @@ async fn an_image_is_the_runners_in_a_definition_that_two_environments_share() {
         "test:\n\t@test -e done && echo '1 passed in 0.1s'\n",
     )]);
     for name in ["one", "other"] {
-        let environment = json!({ "name": name, "image": image("node"), "caches": ["x"] });
+        let environment = json!({ "name": name, "image": image("node") });
         make(&service.client, &environment).await;
         let run = ran(&service, &repository, name).await;
         assert_eq!(run["status"], "succeeded", "{run:#}");
@@ -212,16 +212,15 @@ async fn an_image_is_the_runners_in_a_definition_that_two_environments_share() {
             (runner.image(), runner.user()),
             (Some(&*image("node")), Some("0"))
         );
-        // Its image is trusted as the deployment's own is, so it has the organization's folder.
-        let shared = made.volumes()[0].efs_volume_configuration().unwrap();
+        // An image is a client's program: with the role it could mount every organization's folder.
+        let mut volumes = made.volumes().iter();
+        assert!(volumes.all(|one| one.efs_volume_configuration().is_none()));
+        assert!(made.task_role_arn().is_none() && runner.depends_on().is_empty());
         assert!(
-            shared
-                .authorization_config()
-                .unwrap()
-                .access_point_id()
-                .is_some()
+            !variables(runner)
+                .iter()
+                .any(|(name, _)| *name == "AWO_SHARED_ROOT")
         );
-        assert!(made.task_role_arn().is_some() && runner.depends_on().is_empty());
         let path = format!("/api/v1/audit/runs/{}", run["runId"].as_str().unwrap());
         let audit = service.client.get(&path).await.body;
         assert_eq!(audit["data"]["environment"]["image"], json!(image("node")));
@@ -261,6 +260,10 @@ async fn what_containers_cannot_be_is_400_with_every_path_in_the_cloud_too() {
         ),
         (
             json!({ "services": [one("a", "redis", 1)], "caches": ["node_modules"] }),
+            &["/caches"],
+        ),
+        (
+            json!({ "image": image("node"), "caches": ["node_modules"] }),
             &["/caches"],
         ),
     ] {

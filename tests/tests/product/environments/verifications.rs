@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use awo_local::ecs::{Conduct, StartFailure};
 use awo_tests::client::Answer;
 use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
+use aws_sdk_ecs::types::Volume;
 use serde_json::{Value, json};
 
-use super::containers::{cloud, definition_of, family, image};
+use super::containers::{cloud, definition_of, image};
 use super::runs::{
     AGENT_SECRET, MAKEFILE, SETUP_SECRET, VERIFY_SECRET, holding, order, ran, set_secret,
 };
@@ -231,59 +231,24 @@ async fn the_workspace_of_a_run_that_has_not_ended_sees_nothing_of_its_environme
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_manual_verification_runs_in_the_image_of_its_environment() {
-    let service = cloud().await;
-    let environment = json!({ "name": "e", "image": image("node"), "size": "large" });
-    let (run, dir) = ended(
-        &service,
-        &environment,
-        "test:\n\t@test -e done && echo '1 passed in 0.1s'\n",
-    )
-    .await;
-    // The run's task's disk has gone with it.
-    std::fs::remove_dir_all(dir.parent().unwrap()).unwrap();
-    let failure = StartFailure {
-        container: Some("runner".to_owned()),
-        reason: "CannotPullContainerError: denied".to_owned(),
-        stopped_reason: "Task failed to start".to_owned(),
-        ..StartFailure::default()
-    };
-    let broken = Conduct {
-        start_failure: Some(failure),
-        ..Conduct::default()
-    };
-    service.service.ecs.set_conduct(broken);
-    let answer = verify(&service, &dir, json!({})).await;
-    refused(
-        &answer,
-        &["registry.example/awo/node", "could not be pulled", "denied"],
-    );
-    service.service.ecs.set_conduct(Conduct::default());
-    let result = verified(&service, &dir, json!({})).await;
-    assert_eq!(result["overallStatus"], "passed", "{result:#}");
-    let task = task(&service);
-    let wanted = format!("/{}:1", family(&service, &environment));
-    let arn = task["taskDefinitionArn"].as_str().unwrap();
-    assert!(arn.ends_with(&wanted), "{task}");
-    assert_eq!(
-        (&task["cpu"], &task["memory"]),
-        (&json!("2048"), &json!("8192"))
-    );
-    let of_run = definition_of(&service, &run).await;
-    assert_eq!(of_run.task_definition_arn(), Some(arn));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_workspace_of_a_run_with_services_is_refused_with_the_reason() {
+async fn the_workspace_of_a_run_with_own_containers_is_refused_with_the_reason() {
     let service = cloud().await;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let environment = json!({
-        "name": "pg",
-        "services": [{ "name": "db", "image": "postgres:17", "port": listener.local_addr().unwrap().port() }],
-    });
-    let (_, dir) = ended(&service, &environment, MAKEFILE).await;
-    refused(
-        &verify(&service, &dir, json!({})).await,
-        &["services", "not archived"],
-    );
+    let services = json!([{
+        "name": "db", "image": "postgres:17", "port": listener.local_addr().unwrap().port(),
+    }]);
+    for environment in [
+        json!({ "name": "pg", "services": services }),
+        json!({ "name": "own", "image": image("node"), "size": "large" }),
+    ] {
+        let (run, dir) = ended(&service, &environment, MAKEFILE).await;
+        refused(
+            &verify(&service, &dir, json!({})).await,
+            &["an image or services", "not archived"],
+        );
+        let of_run = definition_of(&service, &run).await;
+        assert_eq!(of_run.task_role_arn(), None);
+        let shared = |one: &Volume| one.efs_volume_configuration().is_some();
+        assert!(!of_run.volumes().iter().any(shared));
+    }
 }

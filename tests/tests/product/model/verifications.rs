@@ -43,7 +43,7 @@ impl System {
         let Ok(begun) = store.begin_verification(new, max, now).await else {
             return true;
         };
-        let claimed = store.claim_verification(&begun, NONCE, TOKEN, now).await;
+        let claimed = store.claim_verification(&begun, NONCE, TOKEN).await;
         let result = CombinedResult {
             overall_status: Status::Passed,
             results: Vec::new(),

@@ -86,7 +86,7 @@ impl<'a> Scene<'a> {
             Step::Claim => {
                 drop(
                     store
-                        .claim_verification(found, NONCE, TOKEN_HASH, now)
+                        .claim_verification(found, NONCE, TOKEN_HASH)
                         .await,
                 );
             }

@@ -128,7 +128,8 @@ fn focus() -> Operation {
         "The charges of a month, or of a day of it, as a Cost and Usage dataset of FOCUS 1.2 in CSV: a row \
          for each run, model and meter, for compute, refunds and purchases. The effective cost in credits of \
          all rows of usage is deductions less refunds. Rows of a past day are the same at each export. \
-         An incomplete export ends with a line that begins with `# incomplete`.",
+         An incomplete export ends with a line that begins with `# incomplete`. An organization has two exports at \
+         once, then 429.",
     )
     .required_query("month", month, "The month, in UTC.")
     .query("day", day, "This day of it alone.")

@@ -155,6 +155,19 @@ fn services_share_a_loopback_and_no_caches() {
 }
 
 #[test]
+fn an_image_of_its_own_has_no_caches_since_its_task_mounts_nothing() {
+    let digest = "a".repeat(64);
+    let mut content = EnvironmentContent {
+        image: Some(format!("ghcr.io/acme/x@sha256:{digest}")),
+        caches: vec!["node_modules".to_owned()],
+        ..EnvironmentContent::default()
+    };
+    assert_eq!(paths(&content, &cloud(&["ghcr.io/acme/"])), ["/caches"]);
+    content.caches.clear();
+    assert!(paths(&content, &cloud(&["ghcr.io/acme/"])).is_empty());
+}
+
+#[test]
 fn containers_are_known_by_what_they_are_and_not_by_the_environment_that_has_them() {
     let plain = EnvironmentContent {
         variables: BTreeMap::from([("A".to_owned(), "1".to_owned())]),

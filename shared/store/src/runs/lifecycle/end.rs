@@ -342,9 +342,13 @@ impl Ender<'_> {
                     Some(lease) => change.when_option("executedAt", lease.executed_at),
                     None => change,
                 };
-                match due_at {
-                    Some(due_at) => change.when("dueAt", due_at),
-                    None => change,
+                match (due_at, lease) {
+                    // Not every report moves the deadline.
+                    (Some(due_at), Some(lease)) if lease.stop_request.is_none() => change
+                        .when("dueAt", due_at)
+                        .when_option("heardAt", lease.heard_at),
+                    (Some(due_at), _) => change.when("dueAt", due_at),
+                    (None, _) => change,
                 }
             }
             Ender::Runner {

@@ -201,6 +201,20 @@ impl Lease {
         self.token_hash.as_deref() == Some(token_hash)
     }
 
+    /// True if a report need not move the deadline: at least half of it is left. Each move is two writes of
+    /// the index of due items; the sweep knows by `heardAt` how long a runner has been silent.
+    pub(crate) fn keeps_deadline(&self, now: Timestamp) -> bool {
+        self.suspected_at.is_none() && self.due_at - now.epoch_ms() >= SILENCE_MS / 2
+    }
+
+    /// The deadline of a runner that has reported since the lease's was set; none if it was silent for as
+    /// long as it may.
+    #[must_use]
+    pub fn later_deadline(&self, now: Timestamp) -> Option<Timestamp> {
+        let until = self.heard_at?.plus_ms(SILENCE_MS);
+        (until > now && self.closed_at.is_none() && self.stop_request.is_none()).then_some(until)
+    }
+
     /// When a kill counts as failed without a confirmation that the compute is gone.
     #[must_use]
     pub fn kill_given_up_at(&self) -> Option<Timestamp> {

@@ -186,6 +186,7 @@ impl Store {
                 .when_webhooks(!lease.no_webhooks);
             // Once a client wants the run to stop, the deadline of that counts.
             let change = match lease.stop_request {
+                None if lease.keeps_deadline(now) => change,
                 None => change
                     .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
                     .remove("suspectedAt"),

@@ -35,6 +35,7 @@ impl Store {
             .set("suspectedAt", lease.suspected_at.unwrap_or(now))
             .set("dueAt", now.plus_ms(NEXT_LOOK_MS).epoch_ms())
             .when("dueAt", lease.due_at)
+            .when_option("heardAt", lease.heard_at)
             .when_missing("stopRequest")
             .when_missing("closedAt");
         let key = Key::lease(&lease.org_id, &lease.run_id);

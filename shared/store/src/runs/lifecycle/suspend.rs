@@ -21,6 +21,7 @@ use crate::runs::lifecycle::dispatch::EntryItem;
 use crate::runs::lifecycle::end::Ender;
 use crate::runs::lifecycle::transitions::after_order;
 use crate::runs::{Run, Suspension};
+use crate::sweep::WaitingRef;
 use crate::work_orders::{WorkOrder, queue_entry};
 
 /// How often the sweep reads whether children have ended: the end of a child reads it at once.
@@ -190,7 +191,7 @@ impl Store {
     /// Internal, when DynamoDB fails.
     pub async fn postpone_children(
         &self,
-        waiting: &WaitingOrder,
+        waiting: &WaitingRef,
         now: Timestamp,
     ) -> Result<(), Error> {
         let later = Change::new()

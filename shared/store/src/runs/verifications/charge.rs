@@ -55,13 +55,6 @@ impl Verification {
         }
     }
 
-    /// The start of client code by a claim: it may run as soon as the client's image does.
-    pub(super) fn executed_by_claim(&self, now: Timestamp) -> Option<Timestamp> {
-        let is_clients = |run: &&VerifiedRun| run.containers.is_some();
-        let image = self.run.as_ref().filter(is_clients);
-        image.and(self.executed_at.or(Some(now)))
-    }
-
     /// The start of client code by a report.
     pub(super) fn executed_by(
         &self,
@@ -207,20 +200,6 @@ impl Store {
             open.extend(self.verification_at(org, permit).await?);
         }
         Ok(open)
-    }
-
-    /// Records that a container of the client's runs: from then on the verification's compute is paid.
-    ///
-    /// # Errors
-    /// Internal, when DynamoDB fails.
-    pub async fn note_verification_executed(
-        &self,
-        of: &Verification,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        let change = of.ours().set("executedAt", now).when_missing("executedAt");
-        self.update(&of.key(), change).await?;
-        Ok(())
     }
 
     /// Ends a verification: its permits are free, and its hold is settled with `charge`. False if it has
