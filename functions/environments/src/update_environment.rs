@@ -32,7 +32,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
-    let name = call.environment_name()?;
+    let name = call.path_id()?;
     call.query().finish()?;
     for _ in 0..UPDATE_TRIES {
         let known = state.store.environment(call.org(), &name).await?;

@@ -31,7 +31,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
-    let id = call.webhook_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     for _ in 0..UPDATE_TRIES {
         let known = state.store.webhook(call.org(), &id).await?;

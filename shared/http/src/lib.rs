@@ -13,7 +13,6 @@ pub mod page;
 pub mod program;
 pub mod query;
 pub mod reply;
-pub mod routes;
 pub mod site;
 pub mod work_order_request;
 
@@ -22,7 +21,7 @@ mod cors;
 mod failure;
 
 pub use answer::Answer;
+pub use awo_contract::routes::{self, Access, Route, Style};
 pub use call::Call;
 pub use function::{HttpFunction, StreamingFunction, serve, serve_streaming};
 pub use reply::Reply;
-pub use routes::{Access, Route, Style};

@@ -3,6 +3,7 @@
 //! A cursor is opaque to clients: the last item's id, authenticated with a key of the organization
 //! together with the operation and its filter, so it is valid for nothing else.
 
+pub use awo_contract::page::{DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -12,12 +13,6 @@ use sha2::Sha256;
 use crate::call::Call;
 use crate::query::Query;
 
-/// Largest page.
-pub const MAX_LIMIT: u32 = 100;
-/// Page size where none is asked for.
-pub const DEFAULT_LIMIT: u32 = 20;
-/// Largest offset; beyond it there are cursors.
-pub const MAX_OFFSET: u32 = 10_000;
 const TAG_BYTES: usize = 16;
 
 /// Which page is asked for.

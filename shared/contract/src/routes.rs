@@ -3,35 +3,22 @@
 
 use awo_domain::api_key::Scope;
 
-pub use audit::*;
-pub use budgets::*;
-pub use console::*;
-pub use control::*;
-pub use credits::*;
-pub use environments::*;
-pub use openapi::*;
-pub use profiles::*;
-pub use queue::*;
-pub use runs::*;
-pub use templates::*;
-pub use verification::*;
-pub use webhooks::*;
-pub use work_orders::*;
+use crate::operations;
 
-mod audit;
-mod budgets;
-mod console;
-mod control;
-mod credits;
-mod environments;
-mod openapi;
-mod profiles;
-mod queue;
-mod runs;
-mod templates;
-mod verification;
-mod webhooks;
-mod work_orders;
+pub use crate::operations::audit::*;
+pub use crate::operations::budgets::*;
+pub use crate::operations::console::*;
+pub use crate::operations::control::*;
+pub use crate::operations::credits::*;
+pub use crate::operations::environments::*;
+pub use crate::operations::openapi::*;
+pub use crate::operations::profiles::*;
+pub use crate::operations::queue::*;
+pub use crate::operations::runs::*;
+pub use crate::operations::templates::*;
+pub use crate::operations::verification::*;
+pub use crate::operations::webhooks::*;
+pub use crate::operations::work_orders::*;
 
 /// How an answer is dressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +84,7 @@ pub struct CreatedResource {
     pub id: &'static str,
 }
 
-const fn keyed(
+pub(crate) const fn keyed(
     method: &'static str,
     path: &'static str,
     scope: Scope,
@@ -116,7 +103,7 @@ const fn keyed(
     }
 }
 
-const fn streaming(route: Route) -> Route {
+pub(crate) const fn streaming(route: Route) -> Route {
     Route {
         streams: true,
         ..route
@@ -124,14 +111,14 @@ const fn streaming(route: Route) -> Route {
 }
 
 /// A route whose 201 names the new resource in `Location`.
-const fn creating(route: Route, collection: &'static str, id: &'static str) -> Route {
+pub(crate) const fn creating(route: Route, collection: &'static str, id: &'static str) -> Route {
     Route {
         created: Some(CreatedResource { collection, id }),
         ..route
     }
 }
 
-const fn open(path: &'static str, function: &'static str) -> Route {
+pub(crate) const fn open(path: &'static str, function: &'static str) -> Route {
     Route {
         name: function,
         method: "GET",
@@ -145,7 +132,7 @@ const fn open(path: &'static str, function: &'static str) -> Route {
 }
 
 /// A page.
-const fn page(path: &'static str, function: &'static str) -> Route {
+pub(crate) const fn page(path: &'static str, function: &'static str) -> Route {
     Route {
         access: Access::Page,
         ..open(path, function)
@@ -153,14 +140,18 @@ const fn page(path: &'static str, function: &'static str) -> Route {
 }
 
 /// A file that a page loads.
-const fn page_file(name: &'static str, path: &'static str, function: &'static str) -> Route {
+pub(crate) const fn page_file(
+    name: &'static str,
+    path: &'static str,
+    function: &'static str,
+) -> Route {
     Route {
         name,
         ..page(path, function)
     }
 }
 
-const fn control(name: &'static str, path: &'static str) -> Route {
+pub(crate) const fn control(name: &'static str, path: &'static str) -> Route {
     Route {
         name,
         method: "POST",
@@ -175,20 +166,20 @@ const fn control(name: &'static str, path: &'static str) -> Route {
 
 /// The routes by group.
 const GROUPS: &[&[Route]] = &[
-    work_orders::ALL,
-    runs::ALL,
-    queue::ALL,
-    credits::ALL,
-    budgets::ALL,
-    templates::ALL,
-    environments::ALL,
-    webhooks::ALL,
-    openapi::ALL,
-    console::ALL,
-    verification::ALL,
-    profiles::ALL,
-    audit::ALL,
-    control::ALL,
+    operations::work_orders::ALL,
+    operations::runs::ALL,
+    operations::queue::ALL,
+    operations::credits::ALL,
+    operations::budgets::ALL,
+    operations::templates::ALL,
+    operations::environments::ALL,
+    operations::webhooks::ALL,
+    operations::openapi::ALL,
+    operations::console::ALL,
+    operations::verification::ALL,
+    operations::profiles::ALL,
+    operations::audit::ALL,
+    operations::control::ALL,
 ];
 
 /// Every route.
