@@ -26,149 +26,56 @@ pub trait PathId: Sized {
     fn schema() -> Json;
 }
 
-impl PathId for WorkOrderId {
-    const NAMES: [&'static str; 2] = ["id", "workOrderId"];
-    const RESOURCE: Resource = Resource::WorkOrder;
-    const DESCRIPTION: &'static str = "The id of a work order.";
+/// Ids that are parameters of paths under one of two names, with their resource and description.
+macro_rules! path_ids {
+    ($($id:ident $names:expr, $resource:ident, $description:literal, $parse:expr, $schema:expr;)*) => {
+        $(impl PathId for $id {
+            const NAMES: [&'static str; 2] = $names;
+            const RESOURCE: Resource = Resource::$resource;
+            const DESCRIPTION: &'static str = $description;
 
-    fn parse(text: &str) -> Option<WorkOrderId> {
-        WorkOrderId::parse(text).ok()
-    }
+            fn parse(text: &str) -> Option<$id> {
+                $parse(text).ok()
+            }
 
-    fn schema() -> Json {
-        reference("WorkOrderId")
-    }
+            fn schema() -> Json {
+                $schema
+            }
+        })*
+    };
 }
 
-impl PathId for RunId {
-    const NAMES: [&'static str; 2] = ["id", "runId"];
-    const RESOURCE: Resource = Resource::Run;
-    const DESCRIPTION: &'static str = "The id of a run.";
-
-    fn parse(text: &str) -> Option<RunId> {
-        RunId::parse(text).ok()
-    }
-
-    fn schema() -> Json {
-        reference("RunId")
-    }
+path_ids! {
+    WorkOrderId ["id", "workOrderId"], WorkOrder, "The id of a work order.",
+        WorkOrderId::parse, reference("WorkOrderId");
+    RunId ["id", "runId"], Run, "The id of a run.", RunId::parse, reference("RunId");
+    TemplateId ["id", "templateId"], Template, "The id of a template.",
+        TemplateId::parse, reference("TemplateId");
+    PluginId ["id", "pluginId"], Plugin, "The id of a verification plugin.",
+        plugin_id, reference("PluginId");
+    ProfileName ["name", "profileName"], Profile, "The name of a harness profile.",
+        ProfileName::parse, reference("ProfileName");
+    EnvironmentName ["name", "environmentName"], Environment, "The name of an environment.",
+        EnvironmentName::parse, reference("EnvironmentName");
+    WebhookId ["id", "webhookId"], Webhook, "The id of a webhook.",
+        WebhookId::parse, reference("WebhookId");
+    DeliveryId ["deliveryId", "deliveryId"], Delivery, "The id of a delivery of this webhook.",
+        DeliveryId::parse, reference("DeliveryId");
+    BudgetId ["id", "budgetId"], Budget, "The id of a budget.", BudgetId::parse, reference("BudgetId");
+    Month ["month", "month"], Statement, "A month in UTC, such as `2026-11`.", Month::parse, month();
 }
 
-impl PathId for TemplateId {
-    const NAMES: [&'static str; 2] = ["id", "templateId"];
-    const RESOURCE: Resource = Resource::Template;
-    const DESCRIPTION: &'static str = "The id of a template.";
-
-    fn parse(text: &str) -> Option<TemplateId> {
-        TemplateId::parse(text).ok()
-    }
-
-    fn schema() -> Json {
-        reference("TemplateId")
-    }
+fn plugin_id(text: &str) -> Result<PluginId, String> {
+    PluginId::parse(&decoded_plugin_id(text))
 }
 
-impl PathId for PluginId {
-    const NAMES: [&'static str; 2] = ["id", "pluginId"];
-    const RESOURCE: Resource = Resource::Plugin;
-    const DESCRIPTION: &'static str = "The id of a verification plugin.";
-
-    fn parse(text: &str) -> Option<PluginId> {
-        PluginId::parse(&decoded_plugin_id(text)).ok()
-    }
-
-    fn schema() -> Json {
-        reference("PluginId")
-    }
-}
-
-impl PathId for ProfileName {
-    const NAMES: [&'static str; 2] = ["name", "profileName"];
-    const RESOURCE: Resource = Resource::Profile;
-    const DESCRIPTION: &'static str = "The name of a harness profile.";
-
-    fn parse(text: &str) -> Option<ProfileName> {
-        ProfileName::parse(text).ok()
-    }
-
-    fn schema() -> Json {
-        reference("ProfileName")
-    }
-}
-
-impl PathId for EnvironmentName {
-    const NAMES: [&'static str; 2] = ["name", "environmentName"];
-    const RESOURCE: Resource = Resource::Environment;
-    const DESCRIPTION: &'static str = "The name of an environment.";
-
-    fn parse(text: &str) -> Option<EnvironmentName> {
-        EnvironmentName::parse(text).ok()
-    }
-
-    fn schema() -> Json {
-        reference("EnvironmentName")
-    }
-}
-
-impl PathId for WebhookId {
-    const NAMES: [&'static str; 2] = ["id", "webhookId"];
-    const RESOURCE: Resource = Resource::Webhook;
-    const DESCRIPTION: &'static str = "The id of a webhook.";
-
-    fn parse(text: &str) -> Option<WebhookId> {
-        WebhookId::parse(text).ok()
-    }
-
-    fn schema() -> Json {
-        reference("WebhookId")
-    }
-}
-
-impl PathId for DeliveryId {
-    const NAMES: [&'static str; 2] = ["deliveryId", "deliveryId"];
-    const RESOURCE: Resource = Resource::Delivery;
-    const DESCRIPTION: &'static str = "The id of a delivery of this webhook.";
-
-    fn parse(text: &str) -> Option<DeliveryId> {
-        DeliveryId::parse(text).ok()
-    }
-
-    fn schema() -> Json {
-        reference("DeliveryId")
-    }
-}
-
-impl PathId for BudgetId {
-    const NAMES: [&'static str; 2] = ["id", "budgetId"];
-    const RESOURCE: Resource = Resource::Budget;
-    const DESCRIPTION: &'static str = "The id of a budget.";
-
-    fn parse(text: &str) -> Option<BudgetId> {
-        BudgetId::parse(text).ok()
-    }
-
-    fn schema() -> Json {
-        reference("BudgetId")
-    }
-}
-
-impl PathId for Month {
-    const NAMES: [&'static str; 2] = ["month", "month"];
-    const RESOURCE: Resource = Resource::Statement;
-    const DESCRIPTION: &'static str = "A month in UTC, such as `2026-11`.";
-
-    fn parse(text: &str) -> Option<Month> {
-        Month::parse(text).ok()
-    }
-
-    fn schema() -> Json {
-        let month = json!({
-            "type": "string",
-            "pattern": "^[0-9]{4}-[0-9]{2}$",
-            "description": "A part of a path.",
-        });
-        named("StatementMonth", month)
-    }
+fn month() -> Json {
+    let month = json!({
+        "type": "string",
+        "pattern": "^[0-9]{4}-[0-9]{2}$",
+        "description": "A part of a path.",
+    });
+    named("StatementMonth", month)
 }
 
 /// The text of a plugin's id. A gateway that hands parameters over as they were sent may have left its

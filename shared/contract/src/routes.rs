@@ -30,13 +30,12 @@ pub enum Style {
 }
 
 impl Style {
-    /// The style of errors on paths that no route has.
+    /// The style of a path.
     #[must_use]
-    pub fn of_path(path: &str) -> Style {
-        if path == "/api" || path.starts_with("/api/") {
-            Style::Envelope
-        } else {
-            Style::Plain
+    pub const fn of_path(path: &str) -> Style {
+        match path.as_bytes() {
+            b"/api" | [b'/', b'a', b'p', b'i', b'/', ..] => Style::Envelope,
+            _ => Style::Plain,
         }
     }
 }
@@ -88,7 +87,6 @@ pub(crate) const fn keyed(
     method: &'static str,
     path: &'static str,
     scope: Scope,
-    style: Style,
     function: &'static str,
 ) -> Route {
     Route {
@@ -96,7 +94,7 @@ pub(crate) const fn keyed(
         method,
         path,
         access: Access::Key(scope),
-        style,
+        style: Style::of_path(path),
         function,
         streams: false,
         created: None,
@@ -124,7 +122,7 @@ pub(crate) const fn open(path: &'static str, function: &'static str) -> Route {
         method: "GET",
         path,
         access: Access::Anybody,
-        style: Style::Plain,
+        style: Style::of_path(path),
         function,
         streams: false,
         created: None,
@@ -157,7 +155,7 @@ pub(crate) const fn control(name: &'static str, path: &'static str) -> Route {
         method: "POST",
         path,
         access: Access::Runner,
-        style: Style::Plain,
+        style: Style::of_path(path),
         function: "control",
         streams: false,
         created: None,
@@ -275,9 +273,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_style_of_a_route_follows_its_prefix() {
-        for route in ROUTES {
-            assert_eq!(route.style, Style::of_path(route.path), "{}", route.path);
+    fn the_style_of_a_path_follows_its_prefix() {
+        for path in ["/api", "/api/", "/api/v1/queue/health"] {
+            assert_eq!(Style::of_path(path), Style::Envelope, "{path}");
+        }
+        for path in ["", "/", "/v1/runs", "/apis", "/v1/api/"] {
+            assert_eq!(Style::of_path(path), Style::Plain, "{path}");
         }
     }
 

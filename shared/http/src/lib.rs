@@ -13,8 +13,8 @@ pub mod page;
 pub mod program;
 pub mod query;
 pub mod reply;
+pub mod retry;
 pub mod site;
-pub mod work_order_request;
 
 mod access_log;
 mod cors;

@@ -76,6 +76,39 @@ impl Paging {
         Some(id.to_owned())
     }
 
+    /// The body of a page of a list that was read whole, newest first. `place` is an item's place in that
+    /// order, as a cursor names it; a cursor is good also when the item that it names is gone.
+    pub fn of_sorted<T>(
+        &self,
+        plural: &str,
+        all: &[T],
+        place: impl Fn(&T) -> String,
+        shown: impl Fn(&T) -> Value,
+    ) -> Value {
+        let before = match &self.after {
+            Some(cursor) => all.iter().take_while(|item| place(item) >= *cursor).count(),
+            None => self.offset as usize,
+        };
+        self.of_whole(plural, all, before, place, shown)
+    }
+
+    /// The body of the page behind the first items of a list that was read whole.
+    pub fn of_whole<T>(
+        &self,
+        plural: &str,
+        all: &[T],
+        before: usize,
+        place: impl Fn(&T) -> String,
+        shown: impl Fn(&T) -> Value,
+    ) -> Value {
+        let page = all.get(before..).unwrap_or_default();
+        let page = &page[..page.len().min(self.limit as usize)];
+        let has_more = all.len() > before + page.len();
+        let next = page.last().filter(|_| has_more).map(place);
+        let items = page.iter().map(shown).collect();
+        self.body(plural, items, all.len() as u64, next.as_deref())
+    }
+
     /// The body of a list: the page under its plural, and where it stands.
     #[must_use]
     pub fn body(

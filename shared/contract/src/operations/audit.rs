@@ -7,11 +7,11 @@ use crate::audit::output::{
     ConfigChangesShape, RunAuditShape, RunAuditSummaryShape, SnapshotsShape, WorkOrderAuditShape,
 };
 use crate::operation::{Operation, Success};
-use crate::routes::{Route, Style, keyed};
+use crate::routes::{Route, keyed};
 use crate::schema::Schemas;
 
 const fn audit(path: &'static str, function: &'static str) -> Route {
-    keyed("GET", path, Scope::RunsRead, Style::Envelope, function)
+    keyed("GET", path, Scope::RunsRead, function)
 }
 
 /// `GET /api/v1/work-orders/{id}/audit`

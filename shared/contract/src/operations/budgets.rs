@@ -10,43 +10,24 @@ use crate::failure::Failure;
 use crate::field::Field;
 use crate::operation::{Operation, Success, plain_list};
 use crate::page::DEFAULT_LIMIT;
-use crate::routes::{Route, Style, creating, keyed};
+use crate::routes::{Route, creating, keyed};
 use crate::schema::Schemas;
 
 /// `GET /v1/budgets`
-pub const LIST_BUDGETS: Route = keyed(
-    "GET",
-    "/v1/budgets",
-    Scope::BudgetsRead,
-    Style::Plain,
-    "list-budgets",
-);
+pub const LIST_BUDGETS: Route = keyed("GET", "/v1/budgets", Scope::BudgetsRead, "list-budgets");
 /// `POST /v1/budgets`
 pub const CREATE_BUDGET: Route = creating(
-    keyed(
-        "POST",
-        "/v1/budgets",
-        Scope::BudgetsWrite,
-        Style::Plain,
-        "create-budget",
-    ),
+    keyed("POST", "/v1/budgets", Scope::BudgetsWrite, "create-budget"),
     "/v1/budgets",
     "/id",
 );
 /// `GET /v1/budgets/{id}`
-pub const GET_BUDGET: Route = keyed(
-    "GET",
-    "/v1/budgets/{id}",
-    Scope::BudgetsRead,
-    Style::Plain,
-    "get-budget",
-);
+pub const GET_BUDGET: Route = keyed("GET", "/v1/budgets/{id}", Scope::BudgetsRead, "get-budget");
 /// `PUT /v1/budgets/{id}`
 pub const UPDATE_BUDGET: Route = keyed(
     "PUT",
     "/v1/budgets/{id}",
     Scope::BudgetsWrite,
-    Style::Plain,
     "update-budget",
 );
 /// `DELETE /v1/budgets/{id}`
@@ -54,7 +35,6 @@ pub const DELETE_BUDGET: Route = keyed(
     "DELETE",
     "/v1/budgets/{id}",
     Scope::BudgetsWrite,
-    Style::Plain,
     "delete-budget",
 );
 

@@ -10,41 +10,27 @@ use crate::credits::output::{BalanceShape, TransactionShape};
 use crate::credits::prices::PriceListShape;
 use crate::operation::{Operation, Success, plain_list};
 use crate::page::DEFAULT_LIMIT as DEFAULT_PAGE;
-use crate::routes::{Route, Style, keyed, streaming};
+use crate::routes::{Route, keyed, streaming};
 use crate::schema::{Schemas, input, word};
 use crate::usage::report::UsageReportShape;
 use crate::usage::summary::UsageSummaryShape;
 
 /// `GET /v1/credits`
-pub const GET_CREDITS: Route = keyed(
-    "GET",
-    "/v1/credits",
-    Scope::CreditsRead,
-    Style::Plain,
-    "get-credits",
-);
+pub const GET_CREDITS: Route = keyed("GET", "/v1/credits", Scope::CreditsRead, "get-credits");
 /// `GET /v1/credits/usage`
 pub const LIST_CREDIT_TRANSACTIONS: Route = keyed(
     "GET",
     "/v1/credits/usage",
     Scope::CreditsRead,
-    Style::Plain,
     "list-credit-transactions",
 );
 /// `GET /v1/prices`
-pub const GET_PRICES: Route = keyed(
-    "GET",
-    "/v1/prices",
-    Scope::CreditsRead,
-    Style::Plain,
-    "get-prices",
-);
+pub const GET_PRICES: Route = keyed("GET", "/v1/prices", Scope::CreditsRead, "get-prices");
 /// `GET /v1/statements`
 pub const LIST_STATEMENTS: Route = keyed(
     "GET",
     "/v1/statements",
     Scope::CreditsRead,
-    Style::Plain,
     "list-statements",
 );
 /// `GET /v1/statements/{month}`
@@ -52,7 +38,6 @@ pub const GET_STATEMENT: Route = keyed(
     "GET",
     "/v1/statements/{month}",
     Scope::CreditsRead,
-    Style::Plain,
     "get-statement",
 );
 /// `GET /v1/usage/report`
@@ -60,7 +45,6 @@ pub const GET_USAGE_REPORT: Route = keyed(
     "GET",
     "/v1/usage/report",
     Scope::CreditsRead,
-    Style::Plain,
     "get-usage-report",
 );
 /// `GET /v1/exports/focus`
@@ -68,7 +52,6 @@ pub const EXPORT_FOCUS: Route = streaming(keyed(
     "GET",
     "/v1/exports/focus",
     Scope::CreditsRead,
-    Style::Plain,
     "export-focus",
 ));
 /// `GET /api/v1/usage/summary`
@@ -76,7 +59,6 @@ pub const GET_USAGE_SUMMARY: Route = keyed(
     "GET",
     "/api/v1/usage/summary",
     Scope::CreditsRead,
-    Style::Envelope,
     "get-usage-summary",
 );
 

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::field::Field;
 use crate::operation::{Operation, Success, plain_list};
 use crate::page::DEFAULT_LIMIT;
-use crate::routes::{Route, Style, creating, keyed};
+use crate::routes::{Route, creating, keyed};
 use crate::schema::Schemas;
 
 /// `GET /v1/environments`
@@ -18,7 +18,6 @@ pub const LIST_ENVIRONMENTS: Route = keyed(
     "GET",
     "/v1/environments",
     Scope::EnvironmentsRead,
-    Style::Plain,
     "list-environments",
 );
 /// `POST /v1/environments`
@@ -27,7 +26,6 @@ pub const CREATE_ENVIRONMENT: Route = creating(
         "POST",
         "/v1/environments",
         Scope::EnvironmentsWrite,
-        Style::Plain,
         "create-environment",
     ),
     "/v1/environments",
@@ -38,7 +36,6 @@ pub const GET_ENVIRONMENT: Route = keyed(
     "GET",
     "/v1/environments/{name}",
     Scope::EnvironmentsRead,
-    Style::Plain,
     "get-environment",
 );
 /// `PUT /v1/environments/{name}`
@@ -46,7 +43,6 @@ pub const UPDATE_ENVIRONMENT: Route = keyed(
     "PUT",
     "/v1/environments/{name}",
     Scope::EnvironmentsWrite,
-    Style::Plain,
     "update-environment",
 );
 /// `DELETE /v1/environments/{name}`
@@ -54,7 +50,6 @@ pub const DELETE_ENVIRONMENT: Route = keyed(
     "DELETE",
     "/v1/environments/{name}",
     Scope::EnvironmentsWrite,
-    Style::Plain,
     "delete-environment",
 );
 

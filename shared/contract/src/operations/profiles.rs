@@ -11,7 +11,7 @@ use crate::profiles::input::{NewProfile, ProfileReplacement};
 use crate::profiles::output::{
     CreatedProfileShape, ProfileListShape, ProfileShape, ResolvedProfileShape, ValidationShape,
 };
-use crate::routes::{Route, Style, creating, keyed};
+use crate::routes::{Route, creating, keyed};
 use crate::schema::{Schemas, default, flag, named};
 
 /// `GET /api/v1/profiles`
@@ -19,7 +19,6 @@ pub const LIST_PROFILES: Route = keyed(
     "GET",
     "/api/v1/profiles",
     Scope::ProfilesRead,
-    Style::Envelope,
     "list-profiles",
 );
 /// `POST /api/v1/profiles`
@@ -28,7 +27,6 @@ pub const CREATE_PROFILE: Route = creating(
         "POST",
         "/api/v1/profiles",
         Scope::ProfilesWrite,
-        Style::Envelope,
         "create-profile",
     ),
     "/api/v1/profiles",
@@ -39,7 +37,6 @@ pub const GET_PROFILE: Route = keyed(
     "GET",
     "/api/v1/profiles/{name}",
     Scope::ProfilesRead,
-    Style::Envelope,
     "get-profile",
 );
 /// `PUT /api/v1/profiles/{name}`
@@ -47,7 +44,6 @@ pub const UPDATE_PROFILE: Route = keyed(
     "PUT",
     "/api/v1/profiles/{name}",
     Scope::ProfilesWrite,
-    Style::Envelope,
     "update-profile",
 );
 /// `DELETE /api/v1/profiles/{name}`
@@ -55,7 +51,6 @@ pub const DELETE_PROFILE: Route = keyed(
     "DELETE",
     "/api/v1/profiles/{name}",
     Scope::ProfilesWrite,
-    Style::Envelope,
     "delete-profile",
 );
 /// `POST /api/v1/profiles/{name}/validate`
@@ -63,7 +58,6 @@ pub const VALIDATE_PROFILE: Route = keyed(
     "POST",
     "/api/v1/profiles/{name}/validate",
     Scope::ProfilesRead,
-    Style::Envelope,
     "validate-profile",
 );
 

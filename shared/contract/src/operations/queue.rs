@@ -5,7 +5,7 @@ use awo_domain::api_key::Scope;
 
 use crate::operation::{Operation, Success};
 use crate::queue::output::{QueueHealthShape, QueuePositionShape};
-use crate::routes::{Route, Style, keyed};
+use crate::routes::{Route, keyed};
 use crate::schema::Schemas;
 
 /// `GET /api/v1/queue/position/{workOrderId}`
@@ -13,7 +13,6 @@ pub const GET_QUEUE_POSITION: Route = keyed(
     "GET",
     "/api/v1/queue/position/{workOrderId}",
     Scope::WorkOrdersRead,
-    Style::Envelope,
     "get-queue-position",
 );
 /// `GET /api/v1/queue/health`
@@ -21,7 +20,6 @@ pub const GET_QUEUE_HEALTH: Route = keyed(
     "GET",
     "/api/v1/queue/health",
     Scope::WorkOrdersRead,
-    Style::Envelope,
     "get-queue-health",
 );
 

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::field::Field;
 use crate::operation::{Operation, Success, plain_list};
 use crate::page::{DEFAULT_LIMIT, MAX_LIMIT};
-use crate::routes::{Route, Style, keyed, streaming};
+use crate::routes::{Route, keyed, streaming};
 use crate::runs::diff::DiffShape;
 use crate::runs::input::CancelBody;
 use crate::runs::log::LogsShape;
@@ -18,27 +18,14 @@ use crate::runs::output::{RunShape, TimelineShape};
 use crate::schema::{Schemas, default, whole};
 
 /// `GET /v1/runs`
-pub const LIST_RUNS: Route = keyed(
-    "GET",
-    "/v1/runs",
-    Scope::RunsRead,
-    Style::Plain,
-    "list-runs",
-);
+pub const LIST_RUNS: Route = keyed("GET", "/v1/runs", Scope::RunsRead, "list-runs");
 /// `GET /v1/runs/{id}`
-pub const GET_RUN: Route = keyed(
-    "GET",
-    "/v1/runs/{id}",
-    Scope::RunsRead,
-    Style::Plain,
-    "get-run",
-);
+pub const GET_RUN: Route = keyed("GET", "/v1/runs/{id}", Scope::RunsRead, "get-run");
 /// `POST /v1/runs/{id}/cancel`
 pub const CANCEL_RUN: Route = keyed(
     "POST",
     "/v1/runs/{id}/cancel",
     Scope::RunsWrite,
-    Style::Plain,
     "cancel-run",
 );
 /// `GET /v1/runs/{id}/events`
@@ -46,25 +33,12 @@ pub const LIST_RUN_EVENTS: Route = streaming(keyed(
     "GET",
     "/v1/runs/{id}/events",
     Scope::RunsRead,
-    Style::Plain,
     "list-run-events",
 ));
 /// `GET /v1/runs/{id}/logs`
-pub const GET_RUN_LOGS: Route = keyed(
-    "GET",
-    "/v1/runs/{id}/logs",
-    Scope::RunsRead,
-    Style::Plain,
-    "get-run-logs",
-);
+pub const GET_RUN_LOGS: Route = keyed("GET", "/v1/runs/{id}/logs", Scope::RunsRead, "get-run-logs");
 /// `GET /v1/runs/{id}/diff`
-pub const GET_RUN_DIFF: Route = keyed(
-    "GET",
-    "/v1/runs/{id}/diff",
-    Scope::RunsRead,
-    Style::Plain,
-    "get-run-diff",
-);
+pub const GET_RUN_DIFF: Route = keyed("GET", "/v1/runs/{id}/diff", Scope::RunsRead, "get-run-diff");
 
 /// The routes of this group.
 pub(crate) const ALL: &[Route] = &[

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::field::Field;
 use crate::operation::{Operation, Success, plain_list};
 use crate::page::DEFAULT_LIMIT;
-use crate::routes::{Route, Style, creating, keyed};
+use crate::routes::{Route, creating, keyed};
 use crate::schema::Schemas;
 use crate::templates::input::{NewTemplate, TemplateUpdate};
 use crate::templates::output::TemplateShape;
@@ -18,7 +18,6 @@ pub const LIST_TEMPLATES: Route = keyed(
     "GET",
     "/v1/templates",
     Scope::TemplatesRead,
-    Style::Plain,
     "list-templates",
 );
 /// `POST /v1/templates`
@@ -27,7 +26,6 @@ pub const CREATE_TEMPLATE: Route = creating(
         "POST",
         "/v1/templates",
         Scope::TemplatesWrite,
-        Style::Plain,
         "create-template",
     ),
     "/v1/templates",
@@ -38,7 +36,6 @@ pub const GET_TEMPLATE: Route = keyed(
     "GET",
     "/v1/templates/{id}",
     Scope::TemplatesRead,
-    Style::Plain,
     "get-template",
 );
 /// `PUT /v1/templates/{id}`
@@ -46,7 +43,6 @@ pub const UPDATE_TEMPLATE: Route = keyed(
     "PUT",
     "/v1/templates/{id}",
     Scope::TemplatesWrite,
-    Style::Plain,
     "update-template",
 );
 /// `DELETE /v1/templates/{id}`
@@ -54,7 +50,6 @@ pub const DELETE_TEMPLATE: Route = keyed(
     "DELETE",
     "/v1/templates/{id}",
     Scope::TemplatesWrite,
-    Style::Plain,
     "delete-template",
 );
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::field::Field;
 use crate::operation::{Operation, Success};
-use crate::routes::{Route, Style, creating, keyed, streaming};
+use crate::routes::{Route, creating, keyed, streaming};
 use crate::schema::Schemas;
 use crate::verification::input::{NewPlugin, VerificationBody};
 use crate::verification::output::{
@@ -20,7 +20,6 @@ pub const LIST_PLUGINS: Route = keyed(
     "GET",
     "/api/v1/verification/plugins",
     Scope::VerificationRead,
-    Style::Envelope,
     "list-plugins",
 );
 /// `POST /api/v1/verification/plugins`
@@ -29,7 +28,6 @@ pub const REGISTER_PLUGIN: Route = creating(
         "POST",
         "/api/v1/verification/plugins",
         Scope::VerificationWrite,
-        Style::Envelope,
         "register-plugin",
     ),
     "/api/v1/verification/plugins",
@@ -40,7 +38,6 @@ pub const GET_PLUGIN: Route = keyed(
     "GET",
     "/api/v1/verification/plugins/{id}",
     Scope::VerificationRead,
-    Style::Envelope,
     "get-plugin",
 );
 /// `DELETE /api/v1/verification/plugins/{id}`
@@ -48,7 +45,6 @@ pub const DELETE_PLUGIN: Route = keyed(
     "DELETE",
     "/api/v1/verification/plugins/{id}",
     Scope::VerificationWrite,
-    Style::Envelope,
     "delete-plugin",
 );
 /// `POST /api/v1/verification/plugins/{id}/enable`
@@ -56,7 +52,6 @@ pub const ENABLE_PLUGIN: Route = keyed(
     "POST",
     "/api/v1/verification/plugins/{id}/enable",
     Scope::VerificationWrite,
-    Style::Envelope,
     "enable-plugin",
 );
 /// `POST /api/v1/verification/plugins/{id}/disable`
@@ -64,7 +59,6 @@ pub const DISABLE_PLUGIN: Route = keyed(
     "POST",
     "/api/v1/verification/plugins/{id}/disable",
     Scope::VerificationWrite,
-    Style::Envelope,
     "disable-plugin",
 );
 /// `POST /api/v1/verification/run`
@@ -72,7 +66,6 @@ pub const RUN_VERIFICATION: Route = streaming(keyed(
     "POST",
     "/api/v1/verification/run",
     Scope::VerificationWrite,
-    Style::Envelope,
     "run-verification",
 ));
 

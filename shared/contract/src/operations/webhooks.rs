@@ -11,7 +11,7 @@ use crate::field::Field;
 use crate::operation::{Operation, Success, plain_list};
 use crate::page::DEFAULT_LIMIT;
 use crate::record::Empty;
-use crate::routes::{Route, Style, creating, keyed, streaming};
+use crate::routes::{Route, creating, keyed, streaming};
 use crate::schema::Schemas;
 use crate::webhooks::input::{NewWebhook, WebhookUpdate};
 use crate::webhooks::output::{
@@ -19,20 +19,13 @@ use crate::webhooks::output::{
 };
 
 /// `GET /v1/webhooks`
-pub const LIST_WEBHOOKS: Route = keyed(
-    "GET",
-    "/v1/webhooks",
-    Scope::WebhooksRead,
-    Style::Plain,
-    "list-webhooks",
-);
+pub const LIST_WEBHOOKS: Route = keyed("GET", "/v1/webhooks", Scope::WebhooksRead, "list-webhooks");
 /// `POST /v1/webhooks`
 pub const CREATE_WEBHOOK: Route = creating(
     keyed(
         "POST",
         "/v1/webhooks",
         Scope::WebhooksWrite,
-        Style::Plain,
         "create-webhook",
     ),
     "/v1/webhooks",
@@ -43,7 +36,6 @@ pub const GET_WEBHOOK: Route = keyed(
     "GET",
     "/v1/webhooks/{id}",
     Scope::WebhooksRead,
-    Style::Plain,
     "get-webhook",
 );
 /// `PATCH /v1/webhooks/{id}`
@@ -51,7 +43,6 @@ pub const UPDATE_WEBHOOK: Route = keyed(
     "PATCH",
     "/v1/webhooks/{id}",
     Scope::WebhooksWrite,
-    Style::Plain,
     "update-webhook",
 );
 /// `DELETE /v1/webhooks/{id}`
@@ -59,7 +50,6 @@ pub const DELETE_WEBHOOK: Route = keyed(
     "DELETE",
     "/v1/webhooks/{id}",
     Scope::WebhooksWrite,
-    Style::Plain,
     "delete-webhook",
 );
 /// `POST /v1/webhooks/{id}/test`
@@ -67,7 +57,6 @@ pub const TEST_WEBHOOK: Route = streaming(keyed(
     "POST",
     "/v1/webhooks/{id}/test",
     Scope::WebhooksWrite,
-    Style::Plain,
     "test-webhook",
 ));
 /// `POST /v1/webhooks/{id}/rotate-secret`
@@ -75,7 +64,6 @@ pub const ROTATE_WEBHOOK_SECRET: Route = keyed(
     "POST",
     "/v1/webhooks/{id}/rotate-secret",
     Scope::WebhooksWrite,
-    Style::Plain,
     "rotate-webhook-secret",
 );
 /// `GET /v1/webhooks/{id}/deliveries`
@@ -83,7 +71,6 @@ pub const LIST_DELIVERIES: Route = keyed(
     "GET",
     "/v1/webhooks/{id}/deliveries",
     Scope::WebhooksRead,
-    Style::Plain,
     "list-deliveries",
 );
 /// `POST /v1/webhooks/{id}/deliveries/{deliveryId}/redeliver`
@@ -91,7 +78,6 @@ pub const REDELIVER: Route = keyed(
     "POST",
     "/v1/webhooks/{id}/deliveries/{deliveryId}/redeliver",
     Scope::WebhooksWrite,
-    Style::Plain,
     "redeliver",
 );
 

@@ -10,7 +10,7 @@ use crate::field::Field;
 use crate::operation::{Operation, Success, plain_list};
 use crate::page::DEFAULT_LIMIT;
 use crate::record::Empty;
-use crate::routes::{Route, Style, creating, keyed, streaming};
+use crate::routes::{Route, creating, keyed, streaming};
 use crate::runs::output::StartedRunShape;
 use crate::schema::Schemas;
 use crate::work_orders::input::NewWorkOrder;
@@ -24,7 +24,6 @@ pub const CREATE_WORK_ORDER: Route = creating(
         "POST",
         "/v1/work-orders",
         Scope::WorkOrdersWrite,
-        Style::Plain,
         "create-work-order",
     ),
     "/v1/work-orders",
@@ -35,7 +34,6 @@ pub const LIST_WORK_ORDERS: Route = keyed(
     "GET",
     "/v1/work-orders",
     Scope::WorkOrdersRead,
-    Style::Plain,
     "list-work-orders",
 );
 /// `GET /v1/work-orders/{id}`
@@ -43,7 +41,6 @@ pub const GET_WORK_ORDER: Route = keyed(
     "GET",
     "/v1/work-orders/{id}",
     Scope::WorkOrdersRead,
-    Style::Plain,
     "get-work-order",
 );
 /// `DELETE /api/v1/work-orders/{id}`
@@ -51,7 +48,6 @@ pub const CANCEL_WORK_ORDER: Route = keyed(
     "DELETE",
     "/api/v1/work-orders/{id}",
     Scope::WorkOrdersWrite,
-    Style::Envelope,
     "cancel-work-order",
 );
 /// `POST /api/v1/work-orders/{id}/kill`
@@ -59,7 +55,6 @@ pub const KILL_WORK_ORDER: Route = streaming(keyed(
     "POST",
     "/api/v1/work-orders/{id}/kill",
     Scope::RunsWrite,
-    Style::Envelope,
     "kill-work-order",
 ));
 /// `POST /api/v1/work-orders/purge`
@@ -67,7 +62,6 @@ pub const PURGE_WORK_ORDERS: Route = streaming(keyed(
     "POST",
     "/api/v1/work-orders/purge",
     Scope::All,
-    Style::Envelope,
     "purge-work-orders",
 ));
 /// `POST /api/v1/work-orders/{id}/runs`
@@ -76,7 +70,6 @@ pub const START_RUN: Route = creating(
         "POST",
         "/api/v1/work-orders/{id}/runs",
         Scope::RunsWrite,
-        Style::Envelope,
         "start-run",
     ),
     "/v1/runs",
