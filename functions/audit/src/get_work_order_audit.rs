@@ -18,7 +18,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let work_order_id = call.work_order_id()?;
+    let work_order_id = call.path_id()?;
     call.query().finish()?;
     let (order, runs) = tokio::try_join!(
         store.work_order(call.org(), &work_order_id),

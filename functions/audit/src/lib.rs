@@ -35,7 +35,7 @@ pub const PROGRAMS: &[ApiProgram] = &[
 
 /// The run that the call names, with its snapshots.
 async fn audited(store: &Store, call: &Call) -> Result<(Run, Vec<Snapshot>), Error> {
-    let id = call.run_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     let (run, snapshots) =
         tokio::try_join!(store.run(call.org(), &id), store.snapshots(call.org(), &id))?;

@@ -26,7 +26,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
-    let id = call.budget_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     state.store.delete_budget(call.org(), &id).await?;
     tracing::info!(event = "budget_deleted", org = %call.org(), key = %call.caller.key_id, budget = %id);

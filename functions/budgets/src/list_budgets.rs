@@ -8,6 +8,7 @@ use awo_domain::Error;
 use awo_http::page::{DEFAULT_LIMIT, Paging};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
+use awo_store::ledger::budgets::BudgetStanding;
 use serde_json::json;
 
 /// The function `list-budgets`.
@@ -23,24 +24,8 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let paging = Paging::of(&call, &query, DEFAULT_LIMIT, "");
     query.finish()?;
     let all = store.budgets(call.org(), call.now).await?;
-    let before = match &paging.after {
-        // Ids sort by creation, so a cursor is good also when the budget that it names is gone.
-        Some(cursor) => all
-            .iter()
-            .take_while(|of| of.budget.id.as_str() >= cursor.as_str())
-            .count(),
-        None => paging.offset as usize,
-    };
-    let page: Vec<_> = all
-        .iter()
-        .skip(before)
-        .take(paging.limit as usize)
-        .collect();
-    let has_more = all.len() > before + page.len();
-    let next = page
-        .last()
-        .filter(|_| has_more)
-        .map(|of| of.budget.id.as_str());
-    let items = page.iter().map(|of| json!(BudgetShape::of(of, call.now)));
-    Answer::ok(paging.body("budgets", items.collect(), all.len() as u64, next))
+    let place = |standing: &BudgetStanding| standing.budget.id.to_string();
+    let shown = |standing: &BudgetStanding| json!(BudgetShape::of(standing, call.now));
+    // Ids sort by creation.
+    Answer::ok(paging.of_sorted("budgets", &all, place, shown))
 }

@@ -28,7 +28,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
-    let id = call.budget_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     let content = call.object()?.read(&BudgetBody)?;
     let (org, now) = (call.org(), call.now);

@@ -18,7 +18,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let month = call.month()?;
+    let month = call.path_id()?;
     call.query().finish()?;
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
     let statement = Box::pin(store.statement(call.org(), &month, call.now)).await?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
+use awo_domain::statement::Statement;
 use awo_http::page::{DEFAULT_LIMIT, Paging};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
@@ -28,23 +29,6 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     if call.accepts("text/csv") {
         return Ok(Answer::csv(statement_csv::months(&all)));
     }
-    let before = match &paging.after {
-        Some(cursor) => all
-            .iter()
-            .take_while(|of| of.month.to_string() >= *cursor)
-            .count(),
-        None => paging.offset as usize,
-    };
-    let page: Vec<_> = all
-        .iter()
-        .skip(before)
-        .take(paging.limit as usize)
-        .collect();
-    let has_more = all.len() > before + page.len();
-    let next = page
-        .last()
-        .filter(|_| has_more)
-        .map(|of| of.month.to_string());
-    let items = page.iter().map(|of| json!(of)).collect();
-    Answer::ok(paging.body("statements", items, all.len() as u64, next.as_deref()))
+    let place = |statement: &Statement| statement.month.to_string();
+    Answer::ok(paging.of_sorted("statements", &all, place, |statement| json!(statement)))
 }

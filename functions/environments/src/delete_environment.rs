@@ -22,7 +22,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let name = call.environment_name()?;
+    let name = call.path_id()?;
     call.query().finish()?;
     for _ in 0..DELETE_TRIES {
         let known = store.environment(call.org(), &name).await?;

@@ -17,7 +17,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let name = call.environment_name()?;
+    let name = call.path_id()?;
     call.query().finish()?;
     let known = store.environment(call.org(), &name).await?;
     let known = known.ok_or(Error::NotFound(Resource::Environment))?;

@@ -27,27 +27,11 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let paging = Paging::of(&call, &query, DEFAULT_LIMIT, "");
     query.finish()?;
     let all = store.environments(call.org()).await?;
-    let before = match &paging.after {
-        // Times are of one length, so what stands for a position compares as the list is ordered.
-        Some(cursor) => all
-            .iter()
-            .take_while(|one| position(one) >= *cursor)
-            .count(),
-        None => paging.offset as usize,
-    };
-    let page = all.iter().skip(before).take(paging.limit as usize);
-    let page: Vec<&Environment> = page.collect();
-    let has_more = all.len() > before + page.len();
-    let next = page.last().filter(|_| has_more).map(|last| position(last));
-    let items = page.iter().map(|one| json!(EnvironmentShape::from(*one)));
-    Answer::ok(paging.body(
-        "environments",
-        items.collect(),
-        all.len() as u64,
-        next.as_deref(),
-    ))
+    let shown = |environment: &Environment| json!(EnvironmentShape::from(environment));
+    // Times are of one length, so places compare as the list is sorted.
+    Answer::ok(paging.of_sorted("environments", &all, place, shown))
 }
 
-fn position(environment: &Environment) -> String {
+fn place(environment: &Environment) -> String {
     format!("{}#{}", environment.created_at, environment.name)
 }

@@ -4,17 +4,14 @@
 //! Generation panics if two types share a name or a route has no operation; only tests and `make
 //! openapi` generate it.
 
-mod errors;
 mod events;
-mod operation;
-mod operations;
 pub mod reference;
-mod success;
 
-use awo_http::routes::ROUTES;
+use awo_contract::routes::ROUTES;
+use awo_contract::{failure, operations};
 use serde_json::{Map, Value, json};
 
-pub use self::operation::{OTHER_REPRESENTATIONS, OTHER_RESPONSES};
+pub use awo_contract::operation::{OTHER_REPRESENTATIONS, OTHER_RESPONSES};
 use awo_contract::schema::Schemas;
 
 /// A real answer of a function with a status, if there is one; `plain-error` and
@@ -31,7 +28,7 @@ const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 #[must_use]
 pub fn document(example: Example<'_>) -> Value {
     let mut schemas = Schemas::default();
-    for (name, schema) in errors::schemas() {
+    for (name, schema) in failure::schemas() {
         schemas.keep(name, schema);
     }
     let mut webhooks = events::events(&mut schemas);
@@ -68,7 +65,7 @@ pub fn document(example: Example<'_>) -> Value {
         "webhooks": webhooks,
         "components": {
             "schemas": schemas.into_value(),
-            "responses": errors::responses(&paths.to_string(), example),
+            "responses": failure::responses(&paths.to_string(), example),
             "headers": headers(),
             "securitySchemes": { "organizationKey": {
                 "type": "http",

@@ -19,7 +19,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let name = call.profile_name()?;
+    let name = call.path_id()?;
     let query = call.query();
     let resolves = query.parsed("resolve", "must be true or false", |text| text.parse().ok());
     query.finish()?;

@@ -21,7 +21,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let name = call.profile_name()?;
+    let name = call.path_id()?;
     call.query().finish()?;
     for _ in 0..CHANGE_TRIES {
         let set = changeable(&store, &call, &name).await?;

@@ -21,7 +21,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let name = call.profile_name()?;
+    let name = call.path_id()?;
     call.query().finish()?;
     let whole = if call.has_body() {
         // What cannot be read at all is no profile to be judged.

@@ -24,7 +24,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let id = call
-        .work_order_id()
+        .path_id()
         .map_err(|_| Error::NotFound(Resource::QueueEntry))?;
     call.query().finish()?;
     let position = state

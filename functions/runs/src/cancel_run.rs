@@ -30,7 +30,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
-    let id = call.run_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     let stop = Stop {
         kind: StopKind::Cancel,

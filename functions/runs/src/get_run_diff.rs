@@ -17,7 +17,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let id = call.run_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     let diff = store.diff(call.org(), &id, call.now);
     let (run, diff) = tokio::try_join!(store.run(call.org(), &id), diff)?;

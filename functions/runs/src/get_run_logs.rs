@@ -23,7 +23,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let id = call.run_id()?;
+    let id = call.path_id()?;
     let query = call.query();
     let wanted = IterationSelection::of(&query);
     query.finish()?;

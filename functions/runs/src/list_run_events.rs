@@ -37,7 +37,7 @@ pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
 }
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
-    let id = call.run_id()?;
+    let id = call.path_id()?;
     if call.accepts(EVENT_STREAM) {
         watch(&state, &call, id).await
     } else {

@@ -31,15 +31,8 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         Some(cursor) => up_to(cursor, &all),
         None => paging.offset as usize,
     };
-    let page = all.iter().skip(before).take(paging.limit as usize);
-    let page: Vec<&Template> = page.collect();
-    let has_more = all.len() > before + page.len();
-    let next = page.last().filter(|_| has_more).map(|last| place(last));
-    let items = page
-        .iter()
-        .map(|t| json!(TemplateShape::from(*t)))
-        .collect();
-    Answer::ok(paging.body("templates", items, all.len() as u64, next.as_deref()))
+    let shown = |template: &Template| json!(TemplateShape::from(template));
+    Answer::ok(paging.of_whole("templates", &all, before, place, shown))
 }
 
 /// A cursor's key of a template: its id if it is built in, else its time of creation, too.

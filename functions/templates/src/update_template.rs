@@ -6,13 +6,11 @@ use std::sync::Arc;
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_contract::templates::input::TemplateUpdate;
 use awo_contract::templates::output::TemplateShape;
-use awo_domain::template::Template;
+use awo_domain::template::{Template, TemplateId};
 use awo_domain::{Error, Resource};
+use awo_http::retry::until_unchanged;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-/// How often an update is made anew when others change the template under it.
-const UPDATE_TRIES: u32 = 8;
 
 struct State {
     store: Store,
@@ -32,29 +30,29 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
-    let id = call.template_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
-    for _ in 0..UPDATE_TRIES {
-        let known = state.store.template(call.org(), &id).await?;
-        let known = known.ok_or(Error::NotFound(Resource::Template))?;
-        if known.template.built_in {
-            return Err(Error::BuiltIn(Resource::Template));
-        }
-        let old = known.template.clone();
-        let change = call.object()?.read(&TemplateUpdate)?;
-        let content = change.applied_to(old.content);
-        Error::if_any(content.faults(state.allow_file))?;
-        let new = Template {
-            content,
-            updated_at: Some(call.now),
-            ..old
-        };
-        let replaced = state.store.replace_template(call.org(), &known, &new);
-        if replaced.await? {
-            return Answer::ok(TemplateShape::from(&new));
-        }
+    until_unchanged(Resource::Template, || update(&state, &call, &id)).await
+}
+
+async fn update(state: &State, call: &Call, id: &TemplateId) -> Result<Option<Answer>, Error> {
+    let stored = state.store.template(call.org(), id).await?;
+    let stored = stored.ok_or(Error::NotFound(Resource::Template))?;
+    if stored.template.built_in {
+        return Err(Error::BuiltIn(Resource::Template));
     }
-    Err(Error::Conflict(
-        "other requests keep changing this template: try again".to_owned(),
-    ))
+    let old = stored.template.clone();
+    let change = call.object()?.read(&TemplateUpdate)?;
+    let content = change.applied_to(old.content);
+    Error::if_any(content.faults(state.allow_file))?;
+    let new = Template {
+        content,
+        updated_at: Some(call.now),
+        ..old
+    };
+    let replaced = state.store.replace_template(call.org(), &stored, &new);
+    if !replaced.await? {
+        return Ok(None);
+    }
+    Answer::ok(TemplateShape::from(&new)).map(Some)
 }

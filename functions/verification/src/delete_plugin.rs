@@ -21,6 +21,6 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     if PluginId::is_reserved(&call.plugin_id_text()) {
         return Err(Error::BuiltIn(Resource::Plugin));
     }
-    store.delete_plugin(call.org(), &call.plugin_id()?).await?;
+    store.delete_plugin(call.org(), &call.path_id()?).await?;
     Ok(Answer::no_content())
 }

@@ -18,7 +18,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let id = call.plugin_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     call.object_or_nothing()?.finish(Some(()))?;
     store.switch_plugin(call.org(), &id, false).await?;

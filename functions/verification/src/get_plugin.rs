@@ -17,7 +17,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let id = call.plugin_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     let plugin = store
         .plugin(call.org(), &id)

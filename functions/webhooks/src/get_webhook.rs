@@ -17,7 +17,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let id = call.webhook_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     let webhook = store.webhook(call.org(), &id).await?;
     let webhook = webhook.ok_or(Error::NotFound(Resource::Webhook))?;

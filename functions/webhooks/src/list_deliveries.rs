@@ -5,7 +5,7 @@ use std::sync::Arc;
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::webhooks::output::DeliveryShape;
 use awo_domain::webhook::DeliveryStatus;
-use awo_domain::{DeliveryId, Error, Resource};
+use awo_domain::{DeliveryId, Error, Resource, WebhookId};
 use awo_http::page::{DEFAULT_LIMIT, Paging};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
@@ -20,7 +20,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
-    let id = call.webhook_id()?;
+    let id: WebhookId = call.path_id()?;
     let query = call.query();
     let statuses = DeliveryStatus::ALL.map(DeliveryStatus::as_str).join(", ");
     let must = format!("must be one of {statuses}");

@@ -27,17 +27,8 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let paging = Paging::of(&call, &query, DEFAULT_LIMIT, "");
     query.finish()?;
     let all = store.webhooks(call.org()).await?;
+    let place = |webhook: &Webhook| webhook.id.to_string();
+    let shown = |webhook: &Webhook| json!(WebhookShape::of(webhook, call.now));
     // Ids sort by creation.
-    let is_before = |cursor: &str, webhook: &Webhook| webhook.id.as_str() >= cursor;
-    let before = match &paging.after {
-        Some(cursor) => all.partition_point(|webhook| is_before(cursor, webhook)),
-        None => paging.offset as usize,
-    };
-    let page = all.iter().skip(before).take(paging.limit as usize);
-    let page: Vec<&Webhook> = page.collect();
-    let has_more = all.len() > before + page.len();
-    let next = page.last().filter(|_| has_more);
-    let next = next.map(|webhook| webhook.id.as_str());
-    let shown = page.iter().map(|w| json!(WebhookShape::of(w, call.now)));
-    Answer::ok(paging.body("webhooks", shown.collect(), all.len() as u64, next))
+    Answer::ok(paging.of_sorted("webhooks", &all, place, shown))
 }

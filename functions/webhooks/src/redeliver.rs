@@ -30,7 +30,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
-    let (webhook, delivery) = (call.webhook_id()?, call.delivery_id()?);
+    let (webhook, delivery) = (call.path_id()?, call.path_id()?);
     let (store, request) = (&state.store, call.idempotency()?);
     call.query().finish()?;
     call.object_or_nothing()?.finish(Some(()))?;

@@ -32,7 +32,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
-    let (id, request) = (call.webhook_id()?, call.idempotency()?);
+    let (id, request) = (call.path_id()?, call.idempotency()?);
     call.query().finish()?;
     call.object_or_nothing()?.finish(Some(()))?;
     for _ in 0..ROTATE_TRIES {

@@ -43,7 +43,7 @@ pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
 }
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
-    let id = call.webhook_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     call.object_or_nothing()?.finish(Some(()))?;
     let webhook = state.store.webhook(call.org(), &id).await?;

@@ -6,12 +6,10 @@ use awo_cloud::{Cloud, SetupError, settings};
 use awo_contract::webhooks::input::WebhookUpdate;
 use awo_contract::webhooks::output::WebhookShape;
 use awo_domain::webhook::address::Reach;
-use awo_domain::{Error, Resource};
+use awo_domain::{Error, Resource, WebhookId};
+use awo_http::retry::until_unchanged;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-
-/// How often an update is made anew when others change the webhook under it.
-const UPDATE_TRIES: u32 = 8;
 
 struct State {
     store: Store,
@@ -31,24 +29,24 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
-    let id = call.webhook_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
-    for _ in 0..UPDATE_TRIES {
-        let known = state.store.webhook(call.org(), &id).await?;
-        let known = known.ok_or(Error::NotFound(Resource::Webhook))?;
-        let body = WebhookUpdate { reach: state.reach };
-        let change = call.object()?.read(&body)?;
-        let enabled = change.enabled;
-        let content = change.applied_to(known.content.clone());
-        let new = known.updated(content, enabled, call.now);
-        let replaced = state
-            .store
-            .replace_webhook(call.org(), &new, None, call.now);
-        if replaced.await?.is_some() {
-            return Answer::ok(WebhookShape::of(&new, call.now));
-        }
+    until_unchanged(Resource::Webhook, || update(&state, &call, &id)).await
+}
+
+async fn update(state: &State, call: &Call, id: &WebhookId) -> Result<Option<Answer>, Error> {
+    let stored = state.store.webhook(call.org(), id).await?;
+    let stored = stored.ok_or(Error::NotFound(Resource::Webhook))?;
+    let body = WebhookUpdate { reach: state.reach };
+    let change = call.object()?.read(&body)?;
+    let enabled = change.enabled;
+    let content = change.applied_to(stored.content.clone());
+    let new = stored.updated(content, enabled, call.now);
+    let replaced = state
+        .store
+        .replace_webhook(call.org(), &new, None, call.now);
+    if replaced.await?.is_none() {
+        return Ok(None);
     }
-    Err(Error::Conflict(
-        "other requests keep changing this webhook: try again".to_owned(),
-    ))
+    Answer::ok(WebhookShape::of(&new, call.now)).map(Some)
 }

@@ -25,7 +25,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Answer, Error> {
-    let id = call.work_order_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     call.object_or_nothing()?.finish(Some(()))?;
     let stop = Stop {

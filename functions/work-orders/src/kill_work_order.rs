@@ -28,7 +28,7 @@ pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
 }
 
 async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Reply, Error> {
-    let id = call.work_order_id()?;
+    let id = call.path_id()?;
     call.query().finish()?;
     let kill = call.object_or_nothing()?.read(&KillBody)?;
     let stop_request = StopRequest::Kill {

@@ -20,7 +20,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(starter: Arc<Starter>, call: Call) -> Result<Answer, Error> {
-    let (id, idempotent) = (call.work_order_id()?, call.idempotency()?);
+    let (id, idempotent) = (call.path_id()?, call.idempotency()?);
     call.query().finish()?;
     call.object_or_nothing()?.finish(Some(()))?;
     let render = |run_id: &RunId, status| {

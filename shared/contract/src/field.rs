@@ -13,7 +13,7 @@ use crate::schema::{self, Schemas};
 
 /// A value of a body.
 pub trait Field: Sized {
-    /// What is read.
+    /// Type of the value that is read.
     type Output;
 
     /// Reads a value; `None` after a fault, which is noted.

@@ -11,17 +11,17 @@ use crate::schema::{self, Schemas, input};
 /// Name and description of an object's component in the document.
 #[derive(Debug, Clone, Copy)]
 pub struct Component {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// Its description.
+    /// Description.
     pub description: &'static str,
 }
 
 /// An object with its members.
 pub trait Record {
-    /// Its component; `None` if it stands in place.
+    /// Component of the object; `None` if the schema stands in place.
     const COMPONENT: Option<Component> = None;
-    /// What is read.
+    /// Type of the value that is read.
     type Output;
 
     /// Reads or declares every member, and makes of them what is read; `None` after a fault, and

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use awo_domain::money::MAX_CREDITS;
 use awo_domain::schema::TypeSchema;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -116,16 +115,6 @@ pub fn named(name: &str, mut schema: Value) -> Value {
 /// A named part of a body, and what it is.
 pub fn input(name: &str, description: &str, schema: Value) -> Value {
     named(name, described(schema, description))
-}
-
-/// An amount of credits that a body may name.
-pub fn credits(description: &str) -> Value {
-    json!({
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "maximum": MAX_CREDITS,
-        "description": format!("{description} In credits, with at most six decimal places."),
-    })
 }
 
 /// The name of the component that a schema refers to, or will be.
@@ -265,42 +254,6 @@ pub fn described(mut schema: Value, description: &str) -> Value {
 /// The same with a default.
 pub fn default(mut schema: Value, default: impl Into<Value>) -> Value {
     schema["default"] = default.into();
-    schema
-}
-
-/// An object of these members and no others; the names of those that must be there end with `!`.
-pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
-    let (mut properties, mut required) = (Map::new(), Vec::new());
-    for (name, schema) in members {
-        let bare = name.strip_suffix('!');
-        required.extend(bare);
-        properties.insert(bare.unwrap_or(name).to_owned(), schema);
-    }
-    let mut object =
-        json!({ "type": "object", "properties": properties, "additionalProperties": false });
-    if !required.is_empty() {
-        object["required"] = json!(required);
-    }
-    object
-}
-
-/// The same schema with more precise members.
-pub fn refined<'a>(
-    mut schema: Value,
-    members: impl IntoIterator<Item = (&'a str, Value)>,
-) -> Value {
-    for (name, limits) in members {
-        let property = &mut schema["properties"][name];
-        assert!(property.is_object(), "there is no member {name}");
-        if limits.get("type").is_some() {
-            // The type's own schema is replaced, but for its description.
-            let description = property["description"].take();
-            *property = json!({ "description": description });
-        }
-        for (key, value) in limits.as_object().into_iter().flatten() {
-            property[key] = value.clone();
-        }
-    }
     schema
 }
 

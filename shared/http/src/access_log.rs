@@ -13,7 +13,7 @@ use crate::answer::Answer;
 use crate::authentication::Rate;
 use crate::cors::Headers;
 use crate::failure::Failure;
-use crate::routes::{CreatedResource, Route, Style};
+use awo_contract::routes::{CreatedResource, Route, Style};
 
 /// What errors are.
 const JSON: &str = "application/json";

@@ -5,7 +5,7 @@ use awo_store::engine::idempotency::{RequestOutcome, StoredResponse};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::routes::Style;
+use awo_contract::routes::Style;
 
 /// What a handler answers.
 #[derive(Debug, Clone)]

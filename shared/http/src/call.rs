@@ -1,13 +1,8 @@
 //! A request whose caller is authenticated and authorized.
 
-use awo_domain::environment::EnvironmentName;
+use awo_contract::path_id::{PathId, decoded_plugin_id};
 use awo_domain::plugin::PluginId;
-use awo_domain::profile::ProfileName;
-use awo_domain::statement::Month;
-use awo_domain::template::TemplateId;
-use awo_domain::{
-    BudgetId, DeliveryId, Error, OrgId, Resource, RunId, Timestamp, WebhookId, WorkOrderId,
-};
+use awo_domain::{Error, OrgId, Timestamp};
 use awo_store::engine::idempotency::{IdempotentRequest, NewResponse};
 use awo_store::organizations::keys::Caller;
 use lambda_http::{Body, Request, RequestExt};
@@ -15,8 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
 use crate::query::Query;
-use crate::routes::Route;
 use awo_contract::body::Object;
+use awo_contract::routes::Route;
 
 /// Largest body of a client, in bytes.
 pub const MAX_BODY_BYTES: usize = 262_144;
@@ -43,101 +38,18 @@ impl Call {
         &self.caller.org_id
     }
 
-    /// The work order that the path names.
+    /// The id or the name in the path.
     ///
     /// # Errors
     /// [`Error::NotFound`] for what is no id: nothing can have it.
-    pub fn work_order_id(&self) -> Result<WorkOrderId, Error> {
-        WorkOrderId::parse(self.path_parameter(["id", "workOrderId"]))
-            .map_err(|_| Error::NotFound(Resource::WorkOrder))
+    pub fn path_id<T: PathId>(&self) -> Result<T, Error> {
+        T::parse(self.path_parameter(T::NAMES)).ok_or(Error::NotFound(T::RESOURCE))
     }
 
-    /// The run that the path names.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for what is no id: nothing can have it.
-    pub fn run_id(&self) -> Result<RunId, Error> {
-        RunId::parse(self.path_parameter(["id", "runId"]))
-            .map_err(|_| Error::NotFound(Resource::Run))
-    }
-
-    /// The template that the path names.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for what is no id: nothing can have it.
-    pub fn template_id(&self) -> Result<TemplateId, Error> {
-        TemplateId::parse(self.path_parameter(["id", "templateId"]))
-            .map_err(|_| Error::NotFound(Resource::Template))
-    }
-
-    /// The plugin that the path names.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for what is no id: nothing can have it.
-    pub fn plugin_id(&self) -> Result<PluginId, Error> {
-        PluginId::parse(&self.plugin_id_text()).map_err(|_| Error::NotFound(Resource::Plugin))
-    }
-
-    /// What stands in the path for a plugin's id. A gateway that hands parameters over as they
-    /// were sent may have left its colon encoded; no id holds a percent sign.
+    /// The text in the path for a plugin's id.
     #[must_use]
     pub fn plugin_id_text(&self) -> String {
-        let text = self.path_parameter(["id", "pluginId"]);
-        text.replace("%3A", ":").replace("%3a", ":")
-    }
-
-    /// The profile that the path names.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for what is no name: nothing can have it.
-    pub fn profile_name(&self) -> Result<ProfileName, Error> {
-        ProfileName::parse(self.path_parameter(["name", "profileName"]))
-            .map_err(|_| Error::NotFound(Resource::Profile))
-    }
-
-    /// The environment that the path names.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for what is no name: nothing can have it.
-    pub fn environment_name(&self) -> Result<EnvironmentName, Error> {
-        EnvironmentName::parse(self.path_parameter(["name", "environmentName"]))
-            .map_err(|_| Error::NotFound(Resource::Environment))
-    }
-
-    /// The webhook that the path names.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for what is no id: nothing can have it.
-    pub fn webhook_id(&self) -> Result<WebhookId, Error> {
-        WebhookId::parse(self.path_parameter(["id", "webhookId"]))
-            .map_err(|_| Error::NotFound(Resource::Webhook))
-    }
-
-    /// The month that the path names.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for what is no month: there is no statement of it.
-    pub fn month(&self) -> Result<Month, Error> {
-        Month::parse(self.path_parameter(["month", "month"]))
-            .map_err(|_| Error::NotFound(Resource::Statement))
-    }
-
-    /// The budget that the path names.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for what is no id: nothing can have it.
-    pub fn budget_id(&self) -> Result<BudgetId, Error> {
-        BudgetId::parse(self.path_parameter(["id", "budgetId"]))
-            .map_err(|_| Error::NotFound(Resource::Budget))
-    }
-
-    /// The delivery that the path names, beside its webhook.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for what is no id: nothing can have it.
-    pub fn delivery_id(&self) -> Result<DeliveryId, Error> {
-        DeliveryId::parse(self.path_parameter(["deliveryId", "deliveryId"]))
-            .map_err(|_| Error::NotFound(Resource::Delivery))
+        decoded_plugin_id(self.path_parameter(PluginId::NAMES))
     }
 
     /// The path's parameter, by the name that it has in this route.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use awo_cloud::{Cloud, SetupError, settings};
 use lambda_http::{Request, RequestExt};
 
-use crate::routes::{Access, ROUTES};
+use awo_contract::routes::{Access, ROUTES};
 
 /// How long a browser may cache the response to a preflight, in seconds.
 const MAX_AGE_S: u32 = 600;

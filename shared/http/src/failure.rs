@@ -3,7 +3,7 @@
 use awo_domain::{Error, Resource};
 use serde_json::{Value, json};
 
-use crate::routes::Style;
+use awo_contract::routes::Style;
 
 /// An error as an HTTP response.
 #[derive(Debug)]

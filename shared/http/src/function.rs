@@ -21,7 +21,7 @@ use crate::authentication::{Authenticator, authenticate};
 use crate::call::Call;
 use crate::cors::Cors;
 use crate::reply::{IntoBody, Pieces};
-use crate::routes::{Access, Route, Style};
+use awo_contract::routes::{Access, Route, Style};
 
 type Answering<B> = Pin<Box<dyn Future<Output = Result<Response<B>, lambda_http::Error>> + Send>>;
 

@@ -13,16 +13,15 @@ pub mod page;
 pub mod program;
 pub mod query;
 pub mod reply;
-pub mod routes;
+pub mod retry;
 pub mod site;
-pub mod work_order_request;
 
 mod access_log;
 mod cors;
 mod failure;
 
 pub use answer::Answer;
+pub use awo_contract::routes::{self, Access, Route, Style};
 pub use call::Call;
 pub use function::{HttpFunction, StreamingFunction, serve, serve_streaming};
 pub use reply::Reply;
-pub use routes::{Access, Route, Style};

@@ -3,6 +3,7 @@
 //! A cursor is opaque to clients: the last item's id, authenticated with a key of the organization
 //! together with the operation and its filter, so it is valid for nothing else.
 
+pub use awo_contract::page::{DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -12,12 +13,6 @@ use sha2::Sha256;
 use crate::call::Call;
 use crate::query::Query;
 
-/// Largest page.
-pub const MAX_LIMIT: u32 = 100;
-/// Page size where none is asked for.
-pub const DEFAULT_LIMIT: u32 = 20;
-/// Largest offset; beyond it there are cursors.
-pub const MAX_OFFSET: u32 = 10_000;
 const TAG_BYTES: usize = 16;
 
 /// Which page is asked for.
@@ -79,6 +74,39 @@ impl Paging {
         let id = std::str::from_utf8(id).ok()?;
         self.mac(id)?.verify_truncated_left(tag).ok()?;
         Some(id.to_owned())
+    }
+
+    /// The body of a page of a list that was read whole, newest first. `place` is an item's place in that
+    /// order, as a cursor names it; a cursor is good also when the item that it names is gone.
+    pub fn of_sorted<T>(
+        &self,
+        plural: &str,
+        all: &[T],
+        place: impl Fn(&T) -> String,
+        shown: impl Fn(&T) -> Value,
+    ) -> Value {
+        let before = match &self.after {
+            Some(cursor) => all.iter().take_while(|item| place(item) >= *cursor).count(),
+            None => self.offset as usize,
+        };
+        self.of_whole(plural, all, before, place, shown)
+    }
+
+    /// The body of the page behind the first items of a list that was read whole.
+    pub fn of_whole<T>(
+        &self,
+        plural: &str,
+        all: &[T],
+        before: usize,
+        place: impl Fn(&T) -> String,
+        shown: impl Fn(&T) -> Value,
+    ) -> Value {
+        let page = all.get(before..).unwrap_or_default();
+        let page = &page[..page.len().min(self.limit as usize)];
+        let has_more = all.len() > before + page.len();
+        let next = page.last().filter(|_| has_more).map(place);
+        let items = page.iter().map(shown).collect();
+        self.body(plural, items, all.len() as u64, next.as_deref())
     }
 
     /// The body of a list: the page under its plural, and where it stands.

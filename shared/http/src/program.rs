@@ -4,7 +4,7 @@
 use awo_cloud::{Cloud, SetupError};
 
 use crate::function::{HttpFunction, StreamingFunction};
-use crate::routes::Route;
+use awo_contract::routes::Route;
 
 /// How a function is made of the cloud's settings.
 #[derive(Debug, Clone, Copy)]

@@ -170,7 +170,7 @@ const SPACE: Bytes = Bytes::from_static(b"\n");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routes::Style;
+    use awo_contract::routes::Style;
     use serde_json::{Value, json};
     use tokio::time::Instant;
 

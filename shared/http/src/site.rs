@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
 use crate::function::HttpFunction;
-use crate::routes::Route;
+use awo_contract::routes::Route;
 
 /// A browser asks each time whether a file has changed: files of two releases do not fit together.
 const CACHE_CONTROL: &str = "no-cache";

@@ -15,7 +15,7 @@ use awo_tests::measure::{Goal, row};
 
 use awo_contract::body::Object;
 use awo_domain::agent::AgentType;
-use awo_http::work_order_request::{Defaults, NamedResources, WorkOrderRequest};
+use awo_execution::request::{Defaults, NamedResources, WorkOrderRequest};
 
 /// As large as a body may be.
 const BYTES: usize = 256 * 1024;

@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use awo_contract::failure::codes::CODES;
 use awo_domain::run::RunErrorCode;
 use serde_json::Value;
-
-use super::errors::codes::CODES;
 
 /// The occasion of each code of a failed run; the code itself has the remedy.
 const RUN_CODES: [(&str, &str); 15] = [

@@ -20,7 +20,7 @@ pub enum WorkspaceSource {
     Git(GitSource),
     /// A template.
     Template {
-        /// Its id.
+        /// Id of the template.
         id: TemplateId,
         /// Values of its placeholders; `None` if they are faulty.
         variables: Option<BTreeMap<String, String>>,

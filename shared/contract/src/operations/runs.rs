@@ -1,24 +1,58 @@
 //! Operations of runs.
 
-use awo_contract::Field;
-use awo_contract::runs::diff::DiffShape;
-use awo_contract::runs::input::CancelBody;
-use awo_contract::runs::log::LogsShape;
-use awo_contract::runs::output::{RunShape, TimelineShape};
-use awo_domain::WorkOrderId;
+use awo_domain::api_key::Scope;
 use awo_domain::run::RunStatus;
 use awo_domain::work_order::MAX_ITERATIONS;
-use awo_http::page::{DEFAULT_LIMIT, MAX_LIMIT};
-use awo_http::routes;
+use awo_domain::{RunId, WorkOrderId};
 use serde_json::json;
 
-use crate::document::errors::Failure;
-use crate::document::operation::{Operation, Success, plain_list};
-use awo_contract::schema::{Schemas, default, whole};
+use crate::failure::Failure;
+use crate::field::Field;
+use crate::operation::{Operation, Success, plain_list};
+use crate::page::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::routes::{Route, keyed, streaming};
+use crate::runs::diff::DiffShape;
+use crate::runs::input::CancelBody;
+use crate::runs::log::LogsShape;
+use crate::runs::output::{RunShape, TimelineShape};
+use crate::schema::{Schemas, default, whole};
 
-pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
+/// `GET /v1/runs`
+pub const LIST_RUNS: Route = keyed("GET", "/v1/runs", Scope::RunsRead, "list-runs");
+/// `GET /v1/runs/{id}`
+pub const GET_RUN: Route = keyed("GET", "/v1/runs/{id}", Scope::RunsRead, "get-run");
+/// `POST /v1/runs/{id}/cancel`
+pub const CANCEL_RUN: Route = keyed(
+    "POST",
+    "/v1/runs/{id}/cancel",
+    Scope::RunsWrite,
+    "cancel-run",
+);
+/// `GET /v1/runs/{id}/events`
+pub const LIST_RUN_EVENTS: Route = streaming(keyed(
+    "GET",
+    "/v1/runs/{id}/events",
+    Scope::RunsRead,
+    "list-run-events",
+));
+/// `GET /v1/runs/{id}/logs`
+pub const GET_RUN_LOGS: Route = keyed("GET", "/v1/runs/{id}/logs", Scope::RunsRead, "get-run-logs");
+/// `GET /v1/runs/{id}/diff`
+pub const GET_RUN_DIFF: Route = keyed("GET", "/v1/runs/{id}/diff", Scope::RunsRead, "get-run-diff");
+
+/// The routes of this group.
+pub(crate) const ALL: &[Route] = &[
+    LIST_RUNS,
+    GET_RUN,
+    CANCEL_RUN,
+    LIST_RUN_EVENTS,
+    GET_RUN_LOGS,
+    GET_RUN_DIFF,
+];
+
+pub(crate) fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let list = plain_list("runs", &schemas.of::<RunShape>());
-    let list = Operation::of(&routes::LIST_RUNS, "List runs", "Newest first.")
+    let list = Operation::of(&LIST_RUNS, "List runs", "Newest first.")
         .query(
             "workOrderId",
             schemas.of::<WorkOrderId>(),
@@ -33,20 +67,21 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         .pages(DEFAULT_LIMIT)
         .answers(Success::with(200, "A page of runs.", list));
     let get = Operation::of(
-        &routes::GET_RUN,
+        &GET_RUN,
         "Get a run",
         "`computeStoppedAt` means that none of its processes is left, `settledAt` that its cost is final.",
-    );
+    ).path::<RunId>();
     let diff = Operation::of(
-        &routes::GET_RUN_DIFF,
+        &GET_RUN_DIFF,
         "Get the changes of a run",
         "The unified diff from its base to its newest commit, up to 1 MiB; empty without a commit.",
-    );
+    )
+    .path::<RunId>();
     let cancel = Operation::of(
-        &routes::CANCEL_RUN,
+        &CANCEL_RUN,
         "Cancel a run",
         "Responds at once; the processes are stopped afterwards. Canceling a work order's newest run cancels the work order. Terminal runs are 409.",
-    )
+    ).path::<RunId>()
     .optional_body(CancelBody.schema(schemas), json!({ "reason": "no longer needed" }))
     .fails(&[Failure::Conflict]);
     vec![
@@ -66,10 +101,10 @@ fn events(schemas: &mut Schemas) -> Operation {
         "description": "Server-sent events, until the run's end or for 14 minutes.",
     });
     Operation::of(
-        &routes::LIST_RUN_EVENTS,
+        &LIST_RUN_EVENTS,
         "List a run's events",
         "The timeline of a run, in order; live with `Accept: text/event-stream`.",
-    )
+    ).path::<RunId>()
     .query(
         "after",
         default(sequence.clone(), 0),
@@ -100,10 +135,11 @@ fn events(schemas: &mut Schemas) -> Operation {
 fn logs(schemas: &mut Schemas) -> Operation {
     let iteration = whole(1..=u64::from(MAX_ITERATIONS));
     Operation::of(
-        &routes::GET_RUN_LOGS,
+        &GET_RUN_LOGS,
         "Get what the agent wrote",
         "By iteration, the last 256 KiB of each.",
     )
+    .path::<RunId>()
     .query("iteration", iteration, "This one alone.")
     .query(
         "after",

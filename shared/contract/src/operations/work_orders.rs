@@ -1,58 +1,125 @@
 //! Operations of work orders.
 
-use awo_contract::Field;
-use awo_contract::record::Empty;
-use awo_contract::runs::output::StartedRunShape;
-use awo_contract::schema::Schemas;
-use awo_contract::work_orders::input::NewWorkOrder;
-use awo_contract::work_orders::output::WorkOrderShape;
-use awo_contract::work_orders::stops::{CanceledShape, KilledShape, PurgeShape};
-use awo_contract::work_orders::stops::{KillBody, PurgeBody};
 use awo_domain::WorkOrderId;
+use awo_domain::api_key::Scope;
 use awo_domain::work_order::WorkOrderStatus;
-use awo_http::page::DEFAULT_LIMIT;
-use awo_http::routes;
 use serde_json::{Value, json};
 
-use crate::document::errors::Failure;
-use crate::document::operation::{Operation, Success, plain_list};
+use crate::failure::Failure;
+use crate::field::Field;
+use crate::operation::{Operation, Success, plain_list};
+use crate::page::DEFAULT_LIMIT;
+use crate::record::Empty;
+use crate::routes::{Route, creating, keyed, streaming};
+use crate::runs::output::StartedRunShape;
+use crate::schema::Schemas;
+use crate::work_orders::input::NewWorkOrder;
+use crate::work_orders::output::WorkOrderShape;
+use crate::work_orders::stops::{CanceledShape, KilledShape, PurgeShape};
+use crate::work_orders::stops::{KillBody, PurgeBody};
 
-pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
+/// `POST /v1/work-orders`
+pub const CREATE_WORK_ORDER: Route = creating(
+    keyed(
+        "POST",
+        "/v1/work-orders",
+        Scope::WorkOrdersWrite,
+        "create-work-order",
+    ),
+    "/v1/work-orders",
+    "/id",
+);
+/// `GET /v1/work-orders`
+pub const LIST_WORK_ORDERS: Route = keyed(
+    "GET",
+    "/v1/work-orders",
+    Scope::WorkOrdersRead,
+    "list-work-orders",
+);
+/// `GET /v1/work-orders/{id}`
+pub const GET_WORK_ORDER: Route = keyed(
+    "GET",
+    "/v1/work-orders/{id}",
+    Scope::WorkOrdersRead,
+    "get-work-order",
+);
+/// `DELETE /api/v1/work-orders/{id}`
+pub const CANCEL_WORK_ORDER: Route = keyed(
+    "DELETE",
+    "/api/v1/work-orders/{id}",
+    Scope::WorkOrdersWrite,
+    "cancel-work-order",
+);
+/// `POST /api/v1/work-orders/{id}/kill`
+pub const KILL_WORK_ORDER: Route = streaming(keyed(
+    "POST",
+    "/api/v1/work-orders/{id}/kill",
+    Scope::RunsWrite,
+    "kill-work-order",
+));
+/// `POST /api/v1/work-orders/purge`
+pub const PURGE_WORK_ORDERS: Route = streaming(keyed(
+    "POST",
+    "/api/v1/work-orders/purge",
+    Scope::All,
+    "purge-work-orders",
+));
+/// `POST /api/v1/work-orders/{id}/runs`
+pub const START_RUN: Route = creating(
+    keyed(
+        "POST",
+        "/api/v1/work-orders/{id}/runs",
+        Scope::RunsWrite,
+        "start-run",
+    ),
+    "/v1/runs",
+    "/runId",
+);
+
+/// The routes of this group.
+pub(crate) const ALL: &[Route] = &[
+    CREATE_WORK_ORDER,
+    LIST_WORK_ORDERS,
+    GET_WORK_ORDER,
+    CANCEL_WORK_ORDER,
+    KILL_WORK_ORDER,
+    PURGE_WORK_ORDERS,
+    START_RUN,
+];
+
+pub(crate) fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let page = plain_list("workOrders", &schemas.of::<WorkOrderShape>());
-    let list = Operation::of(
-        &routes::LIST_WORK_ORDERS,
-        "List work orders",
-        "Newest first.",
-    )
-    .query(
-        "status",
-        schemas.of::<WorkOrderStatus>(),
-        "Those of this status.",
-    )
-    .tenants()
-    .query(
-        "parentId",
-        schemas.of::<WorkOrderId>(),
-        "The children of this work order.",
-    )
-    .pages(DEFAULT_LIMIT)
-    .answers(Success::with(200, "A page of work orders.", page));
+    let list = Operation::of(&LIST_WORK_ORDERS, "List work orders", "Newest first.")
+        .query(
+            "status",
+            schemas.of::<WorkOrderStatus>(),
+            "Those of this status.",
+        )
+        .tenants()
+        .query(
+            "parentId",
+            schemas.of::<WorkOrderId>(),
+            "The children of this work order.",
+        )
+        .pages(DEFAULT_LIMIT)
+        .answers(Success::with(200, "A page of work orders.", page));
     let get = Operation::of(
-        &routes::GET_WORK_ORDER,
+        &GET_WORK_ORDER,
         "Get a work order",
         "`runId` names its newest run.",
-    );
+    )
+    .path::<WorkOrderId>();
     let cancel = Operation::of(
-        &routes::CANCEL_WORK_ORDER,
+        &CANCEL_WORK_ORDER,
         "Cancel a work order",
         "It is `canceled` at once; its processes are stopped afterwards. Terminal work orders are 409.",
-    )
+    ).path::<WorkOrderId>()
     .fails(&[Failure::Conflict]);
     let start = Operation::of(
-        &routes::START_RUN,
+        &START_RUN,
         "Start a new run",
         "The work order is `queued`, and its waiting run is replaced, or `failed`. Other statuses are 409. There is no body.",
-    )
+    ).path::<WorkOrderId>()
     .optional_body(Empty.schema(schemas), json!({}))
     .idempotent()
     .fails(&[Failure::Conflict, Failure::InsufficientCredits]);
@@ -90,7 +157,7 @@ fn example_order() -> Value {
 fn create(schemas: &mut Schemas) -> Operation {
     let body = NewWorkOrder { allow_file: false }.schema(schemas);
     Operation::of(
-        &routes::CREATE_WORK_ORDER,
+        &CREATE_WORK_ORDER,
         "Create a work order",
         "It gets its first run, which waits in the queue. The run's maximum cost is held.",
     )
@@ -106,11 +173,12 @@ fn create(schemas: &mut Schemas) -> Operation {
 
 fn kill(schemas: &mut Schemas) -> Operation {
     Operation::of(
-        &routes::KILL_WORK_ORDER,
+        &KILL_WORK_ORDER,
         "Kill a work order's agent",
         "Answers when the process tree is known to be dead. If that takes longer than 5 s, the \
          answer begins as 200 with white space: read `success`.",
     )
+    .path::<WorkOrderId>()
     .optional_body(
         KillBody.schema(schemas),
         json!({ "immediate": true, "reason": "it went astray" }),
@@ -126,7 +194,7 @@ fn kill(schemas: &mut Schemas) -> Operation {
 fn purge(schemas: &mut Schemas) -> Operation {
     let example = json!({ "statuses": ["succeeded"], "olderThanDays": 0, "dryRun": true });
     Operation::of(
-        &routes::PURGE_WORK_ORDERS,
+        &PURGE_WORK_ORDERS,
         "Purge work orders",
         "Deletes work orders with their runs, events, logs, diffs and audit, for good; the ledger and \
          usage stay. What is alive is killed first. One call deletes up to 10 000 and takes up to \

@@ -3,35 +3,22 @@
 
 use awo_domain::api_key::Scope;
 
-pub use audit::*;
-pub use budgets::*;
-pub use console::*;
-pub use control::*;
-pub use credits::*;
-pub use environments::*;
-pub use openapi::*;
-pub use profiles::*;
-pub use queue::*;
-pub use runs::*;
-pub use templates::*;
-pub use verification::*;
-pub use webhooks::*;
-pub use work_orders::*;
+use crate::operations;
 
-mod audit;
-mod budgets;
-mod console;
-mod control;
-mod credits;
-mod environments;
-mod openapi;
-mod profiles;
-mod queue;
-mod runs;
-mod templates;
-mod verification;
-mod webhooks;
-mod work_orders;
+pub use crate::operations::audit::*;
+pub use crate::operations::budgets::*;
+pub use crate::operations::console::*;
+pub use crate::operations::control::*;
+pub use crate::operations::credits::*;
+pub use crate::operations::environments::*;
+pub use crate::operations::openapi::*;
+pub use crate::operations::profiles::*;
+pub use crate::operations::queue::*;
+pub use crate::operations::runs::*;
+pub use crate::operations::templates::*;
+pub use crate::operations::verification::*;
+pub use crate::operations::webhooks::*;
+pub use crate::operations::work_orders::*;
 
 /// How an answer is dressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,13 +30,12 @@ pub enum Style {
 }
 
 impl Style {
-    /// The style of errors on paths that no route has.
+    /// The style of a path.
     #[must_use]
-    pub fn of_path(path: &str) -> Style {
-        if path == "/api" || path.starts_with("/api/") {
-            Style::Envelope
-        } else {
-            Style::Plain
+    pub const fn of_path(path: &str) -> Style {
+        match path.as_bytes() {
+            b"/api" | [b'/', b'a', b'p', b'i', b'/', ..] => Style::Envelope,
+            _ => Style::Plain,
         }
     }
 }
@@ -97,11 +83,10 @@ pub struct CreatedResource {
     pub id: &'static str,
 }
 
-const fn keyed(
+pub(crate) const fn keyed(
     method: &'static str,
     path: &'static str,
     scope: Scope,
-    style: Style,
     function: &'static str,
 ) -> Route {
     Route {
@@ -109,14 +94,14 @@ const fn keyed(
         method,
         path,
         access: Access::Key(scope),
-        style,
+        style: Style::of_path(path),
         function,
         streams: false,
         created: None,
     }
 }
 
-const fn streaming(route: Route) -> Route {
+pub(crate) const fn streaming(route: Route) -> Route {
     Route {
         streams: true,
         ..route
@@ -124,20 +109,20 @@ const fn streaming(route: Route) -> Route {
 }
 
 /// A route whose 201 names the new resource in `Location`.
-const fn creating(route: Route, collection: &'static str, id: &'static str) -> Route {
+pub(crate) const fn creating(route: Route, collection: &'static str, id: &'static str) -> Route {
     Route {
         created: Some(CreatedResource { collection, id }),
         ..route
     }
 }
 
-const fn open(path: &'static str, function: &'static str) -> Route {
+pub(crate) const fn open(path: &'static str, function: &'static str) -> Route {
     Route {
         name: function,
         method: "GET",
         path,
         access: Access::Anybody,
-        style: Style::Plain,
+        style: Style::of_path(path),
         function,
         streams: false,
         created: None,
@@ -145,7 +130,7 @@ const fn open(path: &'static str, function: &'static str) -> Route {
 }
 
 /// A page.
-const fn page(path: &'static str, function: &'static str) -> Route {
+pub(crate) const fn page(path: &'static str, function: &'static str) -> Route {
     Route {
         access: Access::Page,
         ..open(path, function)
@@ -153,20 +138,24 @@ const fn page(path: &'static str, function: &'static str) -> Route {
 }
 
 /// A file that a page loads.
-const fn page_file(name: &'static str, path: &'static str, function: &'static str) -> Route {
+pub(crate) const fn page_file(
+    name: &'static str,
+    path: &'static str,
+    function: &'static str,
+) -> Route {
     Route {
         name,
         ..page(path, function)
     }
 }
 
-const fn control(name: &'static str, path: &'static str) -> Route {
+pub(crate) const fn control(name: &'static str, path: &'static str) -> Route {
     Route {
         name,
         method: "POST",
         path,
         access: Access::Runner,
-        style: Style::Plain,
+        style: Style::of_path(path),
         function: "control",
         streams: false,
         created: None,
@@ -175,20 +164,20 @@ const fn control(name: &'static str, path: &'static str) -> Route {
 
 /// The routes by group.
 const GROUPS: &[&[Route]] = &[
-    work_orders::ALL,
-    runs::ALL,
-    queue::ALL,
-    credits::ALL,
-    budgets::ALL,
-    templates::ALL,
-    environments::ALL,
-    webhooks::ALL,
-    openapi::ALL,
-    console::ALL,
-    verification::ALL,
-    profiles::ALL,
-    audit::ALL,
-    control::ALL,
+    operations::work_orders::ALL,
+    operations::runs::ALL,
+    operations::queue::ALL,
+    operations::credits::ALL,
+    operations::budgets::ALL,
+    operations::templates::ALL,
+    operations::environments::ALL,
+    operations::webhooks::ALL,
+    operations::openapi::ALL,
+    operations::console::ALL,
+    operations::verification::ALL,
+    operations::profiles::ALL,
+    operations::audit::ALL,
+    operations::control::ALL,
 ];
 
 /// Every route.
@@ -284,9 +273,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_style_of_a_route_follows_its_prefix() {
-        for route in ROUTES {
-            assert_eq!(route.style, Style::of_path(route.path), "{}", route.path);
+    fn the_style_of_a_path_follows_its_prefix() {
+        for path in ["/api", "/api/", "/api/v1/queue/health"] {
+            assert_eq!(Style::of_path(path), Style::Envelope, "{path}");
+        }
+        for path in ["", "/", "/v1/runs", "/apis", "/v1/api/"] {
+            assert_eq!(Style::of_path(path), Style::Plain, "{path}");
         }
     }
 

@@ -2,10 +2,10 @@
 
 pub mod codes;
 
-use awo_http::routes::Style;
 use serde_json::{Map, Value, json};
 
-use awo_contract::schema::{described, reference};
+use crate::routes::Style;
+use crate::schema::{described, reference};
 
 /// The failures. The status of each is defined once, in [`Failure::status`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The console.
 
-use super::{Route, page, page_file};
+use crate::routes::{Route, page, page_file};
 
 /// `GET /console/`
 pub const GET_CONSOLE: Route = page("/console", "get-console");
@@ -8,4 +8,4 @@ pub const GET_CONSOLE: Route = page("/console", "get-console");
 pub const GET_CONSOLE_FILE: Route = page_file("get-console-file", "/console/{file}", "get-console");
 
 /// The routes of this group.
-pub(super) const ALL: &[Route] = &[GET_CONSOLE, GET_CONSOLE_FILE];
+pub(crate) const ALL: &[Route] = &[GET_CONSOLE, GET_CONSOLE_FILE];

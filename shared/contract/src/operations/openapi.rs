@@ -1,12 +1,22 @@
 //! The document itself.
 
-use awo_http::routes;
 use serde_json::json;
 
-use crate::document::operation::{Operation, Success};
-use awo_contract::schema::{Schemas, named};
+use crate::operation::{Operation, Success};
+use crate::routes::{Route, open, page, page_file};
+use crate::schema::{Schemas, named};
 
-pub fn all(_: &mut Schemas) -> Vec<Operation> {
+/// `GET /openapi.json`
+pub const GET_OPENAPI: Route = open("/openapi.json", "get-openapi");
+/// `GET /docs`
+pub const GET_DOCS: Route = page("/docs", "get-docs");
+/// `GET /docs/{file}`
+pub const GET_DOCS_FILE: Route = page_file("get-docs-file", "/docs/{file}", "get-docs");
+
+/// The routes of this group.
+pub(crate) const ALL: &[Route] = &[GET_OPENAPI, GET_DOCS, GET_DOCS_FILE];
+
+pub(crate) fn all(_: &mut Schemas) -> Vec<Operation> {
     let document = json!({
         "type": "object",
         "description": "A document in OpenAPI 3.1.",
@@ -14,7 +24,7 @@ pub fn all(_: &mut Schemas) -> Vec<Operation> {
     });
     let document = named("OpenApiDocument", document);
     let get = Operation::of(
-        &routes::GET_OPENAPI,
+        &GET_OPENAPI,
         "Get this document",
         "The description of this API in OpenAPI 3.1. It needs no key.",
     )

@@ -1,13 +1,14 @@
 //! One operation of the document: what its route in the table lacks, and what follows from the
 //! route.
 
-use awo_http::page::{MAX_LIMIT, MAX_OFFSET};
-use awo_http::routes::{Access, Route, Style};
 use serde_json::{Map, Value, json};
 
-use super::errors::Failure;
-pub use super::success::{Success, plain_list};
-use awo_contract::schema::{default, described, name_of, named, reference, text, whole};
+use crate::failure::Failure;
+use crate::page::{MAX_LIMIT, MAX_OFFSET};
+use crate::path_id::PathId;
+use crate::routes::{Access, Route, Style};
+use crate::schema::{default, described, name_of, named, reference, text, whole};
+pub use crate::success::{Success, plain_list};
 
 /// Where a response names its other media types.
 pub const OTHER_REPRESENTATIONS: &str = "x-other-representations";
@@ -23,6 +24,7 @@ pub struct Operation {
     parameters: Vec<Value>,
     responses: Map<String, Value>,
     failures: Vec<Failure>,
+    path_parameters: usize,
     is_late: bool,
     is_idempotent: bool,
 }
@@ -36,6 +38,7 @@ impl Operation {
             parameters: Vec::new(),
             responses: Map::new(),
             failures: Vec::new(),
+            path_parameters: 0,
             is_late: false,
             is_idempotent: false,
         };
@@ -61,15 +64,25 @@ impl Operation {
                 operation.set("security", json!([]));
             }
         }
-        for name in names_in(route.path) {
-            operation.parameters.push(json!({
-                "name": name, "in": "path", "required": true,
-                "schema": path_parameter(route.path, name).0,
-                "description": path_parameter(route.path, name).1,
-            }));
-            operation.failures.push(Failure::NotFound);
-        }
         operation
+    }
+
+    /// The next parameter of its path.
+    ///
+    /// # Panics
+    /// If the path has no further parameter, or one that `T` does not name.
+    #[must_use]
+    pub fn path<T: PathId>(mut self) -> Operation {
+        let name = names_in(self.route.path).nth(self.path_parameters);
+        let name = name.filter(|name| T::NAMES.contains(name));
+        let name = name.unwrap_or_else(|| panic!("{} has no {:?}", self.route.path, T::NAMES));
+        self.path_parameters += 1;
+        self.parameters.push(json!({
+            "name": name, "in": "path", "required": true, "schema": T::schema(),
+            "description": T::DESCRIPTION,
+        }));
+        self.failures.push(Failure::NotFound);
+        self
     }
 
     fn set(&mut self, name: &str, value: Value) {
@@ -221,7 +234,12 @@ impl Operation {
     }
 
     /// The operation as the document has it, with an example of each good answer.
+    ///
+    /// # Panics
+    /// If a parameter of its path is not declared.
     pub fn into_value(mut self, example: impl Fn(&str, u16) -> Option<Value>) -> Value {
+        let parameters = names_in(self.route.path).count();
+        assert_eq!(self.path_parameters, parameters, "{}", self.route.path);
         for (status, response) in &mut self.responses {
             let example = status
                 .parse()
@@ -315,39 +333,6 @@ impl Operation {
 fn names_in(path: &str) -> impl Iterator<Item = &str> {
     path.split('/')
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-}
-
-fn path_word(name: &str, pattern: &str) -> Value {
-    let what = "A part of a path.";
-    named(
-        name,
-        json!({ "type": "string", "pattern": pattern, "description": what }),
-    )
-}
-
-/// The schema and the description of a parameter of a path.
-fn path_parameter(path: &str, name: &str) -> (Value, &'static str) {
-    let (of, description) = match path {
-        _ if name == "deliveryId" => ("DeliveryId", "The id of a delivery of this webhook."),
-        path if path.contains("/webhooks/") => ("WebhookId", "The id of a webhook."),
-        path if path.contains("/work-orders/") || path.contains("/position/") => {
-            ("WorkOrderId", "The id of a work order.")
-        }
-        path if path.contains("/runs/") => ("RunId", "The id of a run."),
-        path if path.contains("/templates/") => ("TemplateId", "The id of a template."),
-        path if path.contains("/plugins/") => ("PluginId", "The id of a verification plugin."),
-        path if path.contains("/environments/") => {
-            ("EnvironmentName", "The name of an environment.")
-        }
-        path if path.contains("/profiles/") => ("ProfileName", "The name of a harness profile."),
-        _ if name == "month" => {
-            let month = path_word("StatementMonth", "^[0-9]{4}-[0-9]{2}$");
-            return (month, "A month in UTC, such as `2026-11`.");
-        }
-        path if path.contains("/budgets/") => ("BudgetId", "The id of a budget."),
-        _ => return (path_word("ResourceId", ".+"), "An id."),
-    };
-    (reference(of), description)
 }
 
 /// The group of a path: the part after the version.

@@ -1,17 +1,78 @@
 //! Operations of credits and usage.
 
-use awo_contract::credits::output::{BalanceShape, TransactionShape};
-use awo_contract::credits::prices::PriceListShape;
-use awo_contract::usage::report::UsageReportShape;
-use awo_contract::usage::summary::UsageSummaryShape;
+use awo_domain::api_key::Scope;
 use awo_domain::ledger::TransactionType;
+use awo_domain::statement::Month;
 use awo_domain::statement::Statement;
-use awo_http::page::DEFAULT_LIMIT as DEFAULT_PAGE;
-use awo_http::routes;
 use serde_json::{Value, json};
 
-use crate::document::operation::{Operation, Success, plain_list};
-use awo_contract::schema::{Schemas, input, word};
+use crate::credits::output::{BalanceShape, TransactionShape};
+use crate::credits::prices::PriceListShape;
+use crate::operation::{Operation, Success, plain_list};
+use crate::page::DEFAULT_LIMIT as DEFAULT_PAGE;
+use crate::routes::{Route, keyed, streaming};
+use crate::schema::{Schemas, input, word};
+use crate::usage::report::UsageReportShape;
+use crate::usage::summary::UsageSummaryShape;
+
+/// `GET /v1/credits`
+pub const GET_CREDITS: Route = keyed("GET", "/v1/credits", Scope::CreditsRead, "get-credits");
+/// `GET /v1/credits/usage`
+pub const LIST_CREDIT_TRANSACTIONS: Route = keyed(
+    "GET",
+    "/v1/credits/usage",
+    Scope::CreditsRead,
+    "list-credit-transactions",
+);
+/// `GET /v1/prices`
+pub const GET_PRICES: Route = keyed("GET", "/v1/prices", Scope::CreditsRead, "get-prices");
+/// `GET /v1/statements`
+pub const LIST_STATEMENTS: Route = keyed(
+    "GET",
+    "/v1/statements",
+    Scope::CreditsRead,
+    "list-statements",
+);
+/// `GET /v1/statements/{month}`
+pub const GET_STATEMENT: Route = keyed(
+    "GET",
+    "/v1/statements/{month}",
+    Scope::CreditsRead,
+    "get-statement",
+);
+/// `GET /v1/usage/report`
+pub const GET_USAGE_REPORT: Route = keyed(
+    "GET",
+    "/v1/usage/report",
+    Scope::CreditsRead,
+    "get-usage-report",
+);
+/// `GET /v1/exports/focus`
+pub const EXPORT_FOCUS: Route = streaming(keyed(
+    "GET",
+    "/v1/exports/focus",
+    Scope::CreditsRead,
+    "export-focus",
+));
+/// `GET /api/v1/usage/summary`
+pub const GET_USAGE_SUMMARY: Route = keyed(
+    "GET",
+    "/api/v1/usage/summary",
+    Scope::CreditsRead,
+    "get-usage-summary",
+);
+
+/// The routes of this group.
+pub(crate) const ALL: &[Route] = &[
+    GET_CREDITS,
+    LIST_CREDIT_TRANSACTIONS,
+    GET_PRICES,
+    LIST_STATEMENTS,
+    GET_STATEMENT,
+    GET_USAGE_REPORT,
+    EXPORT_FOCUS,
+    GET_USAGE_SUMMARY,
+];
 
 /// Page size of transactions where none is asked for.
 const DEFAULT_LIMIT: u32 = 50;
@@ -26,15 +87,15 @@ fn bound() -> Value {
 const FROM: &str = "The period's first moment: a day, or a time with an offset.";
 const UNTIL: &str = "The first moment after the period.";
 
-pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
+pub(crate) fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let balance = Operation::of(
-        &routes::GET_CREDITS,
+        &GET_CREDITS,
         "Get the credit balance",
         "The balance, the amount that holds of runs reserve, and the available remainder.",
     );
     let balance = balance.answers(Success::of::<BalanceShape>(schemas, 200, "The balance."));
     let summary = Operation::of(
-        &routes::GET_USAGE_SUMMARY,
+        &GET_USAGE_SUMMARY,
         "Sum up usage",
         "Tokens, cost and executions of a period, by model. Runs count once their charge is final.",
     )
@@ -62,7 +123,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         json!({ "type": "string", "description": "The same by day and model." }),
     );
     let prices = Operation::of(
-        &routes::GET_PRICES,
+        &GET_PRICES,
         "List prices",
         "The present prices of calls of each model with a known price, and of compute. A model that is not in \
          the list has no price: its tokens are counted, and `unpricedModels` names it.",
@@ -83,7 +144,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
 fn statements(schemas: &mut Schemas) -> Operation {
     let page = plain_list("statements", &schemas.of::<Statement>());
     Operation::of(
-        &routes::LIST_STATEMENTS,
+        &LIST_STATEMENTS,
         "List statements",
         "The months of the ledger, newest first. A month is closed on the third day after its end and never \
          changes after that.",
@@ -99,12 +160,12 @@ fn statements(schemas: &mut Schemas) -> Operation {
 
 fn statement(schemas: &mut Schemas) -> Operation {
     Operation::of(
-        &routes::GET_STATEMENT,
+        &GET_STATEMENT,
         "Get a statement",
         "The ledger of a month: opening balance + purchases − deductions + refunds = closing balance. \
          `corrections` has bookings about runs of earlier months. `hash` and `previousHash` chain \
          closed months.",
-    )
+    ).path::<Month>()
     .answers(Success::of::<Statement>(schemas, 200, "The statement."))
     .answers_also(
         200,
@@ -123,7 +184,7 @@ fn focus() -> Operation {
     let month = pattern("^[0-9]{4}-[0-9]{2}$", "2026-11");
     let day = pattern("^[0-9]{2}$", "20");
     Operation::of(
-        &routes::EXPORT_FOCUS,
+        &EXPORT_FOCUS,
         "Export charges as FOCUS",
         "The charges of a month, or of a day of it, as a Cost and Usage dataset of FOCUS 1.2 in CSV: a row \
          for each run, model and meter, for compute, refunds and purchases. The effective cost in credits of \
@@ -142,7 +203,7 @@ fn report(schemas: &mut Schemas) -> Operation {
     let groups = "The groups of rows: `model` (the default), `tenant`, `tenantUser`, `repository`, \
                   `agent`, `harness`, `key`, `outcome` or `label:<name>`, or `model,` and one of the others.";
     let mut report = Operation::of(
-        &routes::GET_USAGE_REPORT,
+        &GET_USAGE_REPORT,
         "Report costs",
         "The amounts booked in a period, by settlement. Without filters, credits less refunds agree with \
          the ledger of the same period, for every grouping. In groups by model, \
@@ -193,7 +254,7 @@ fn report(schemas: &mut Schemas) -> Operation {
 fn transactions(schemas: &mut Schemas) -> Operation {
     let list = plain_list("transactions", &schemas.of::<TransactionShape>());
     Operation::of(
-        &routes::LIST_CREDIT_TRANSACTIONS,
+        &LIST_CREDIT_TRANSACTIONS,
         "List credit transactions",
         "Newest first. Amounts are always positive; the type determines the direction.",
     )

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use awo_contract::schema::{Schemas, described, name_of, named};
+use crate::schema::{Schemas, described, name_of, named};
 
 /// The successful response of an operation.
 pub struct Success {
@@ -40,7 +40,7 @@ impl Success {
         }
     }
 
-    /// A body that is no JSON: [`super::operation::Operation::answers_also`] describes it.
+    /// A body that is no JSON: [`crate::operation::Operation::answers_also`] describes it.
     pub fn file(description: &'static str) -> Success {
         Success {
             status: 200,

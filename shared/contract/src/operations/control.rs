@@ -1,6 +1,6 @@
 //! The runners' own API.
 
-use super::{Route, control};
+use crate::routes::{Route, control};
 
 /// `POST /control/claim`
 pub const CLAIM: Route = control("claim", "/control/claim");
@@ -32,7 +32,7 @@ pub const SHARE_BASELINE: Route =
     control("share-baseline", "/control/{orgId}/runs/{runId}/baseline");
 
 /// The routes of this group.
-pub(super) const ALL: &[Route] = &[
+pub(crate) const ALL: &[Route] = &[
     CLAIM,
     REPORT,
     FINISH,

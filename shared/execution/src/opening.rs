@@ -1,0 +1,203 @@
+//! Opens a work order of a client's request: reads the resources that the request names, and creates the
+//! work order with its first run and its queue entry, or nothing. It knows no HTTP, so a worker can open
+//! one, too.
+
+use std::collections::BTreeMap;
+
+use awo_cloud::queue::{RunQueue, WakeUp};
+use awo_cloud::{Cloud, SetupError, settings};
+use awo_contract::body::Object;
+use awo_domain::api_key::KeyId;
+use awo_domain::environment::{EnvironmentContent, EnvironmentName};
+use awo_domain::profile::Profile;
+use awo_domain::work_order::Order;
+use awo_domain::{Error, OrgId, Timestamp};
+use awo_store::costs::policy::CostPolicy;
+use awo_store::engine::idempotency::{NewResponse, RequestOutcome};
+use awo_store::queue::tally::QueueLimits;
+use awo_store::work_orders::{Account, NewWorkOrder};
+use awo_store::{Store, Tries};
+
+use crate::creation::Creation;
+use crate::request::{Defaults, NamedResources, WorkOrderRequest};
+
+/// Opens work orders.
+#[derive(Debug)]
+pub struct Opener {
+    store: Store,
+    queue: RunQueue,
+    limits: QueueLimits,
+    creation: Creation,
+    defaults: Defaults,
+}
+
+/// A request for a work order.
+#[derive(Debug)]
+pub struct OpenRequest<'a> {
+    /// The organization.
+    pub org: &'a OrgId,
+    /// The API key that the work order is attributed to.
+    pub key_id: &'a KeyId,
+    /// The body, as [`Opener::read`] has read it.
+    pub body: WorkOrderRequest,
+    /// Time of the request.
+    pub now: Timestamp,
+}
+
+/// Outcome of a request.
+#[derive(Debug)]
+pub enum OpenOutcome<A> {
+    /// The work order exists.
+    Done {
+        /// The caller's answer.
+        answer: A,
+        /// Whether this request created it, or an earlier one with the same key.
+        outcome: RequestOutcome<()>,
+    },
+    /// The request has faults, or names what does not exist; nothing was written.
+    Refused(Error),
+}
+
+/// A request with the resources that it names.
+struct ResolvedRequest {
+    order: Order,
+    profile: Profile,
+    depth: u32,
+    parents_labels: Option<BTreeMap<String, String>>,
+}
+
+impl Opener {
+    /// Reads the deployment's settings.
+    ///
+    /// # Errors
+    /// When a setting is missing or not valid.
+    pub fn new(cloud: &Cloud) -> Result<Opener, SetupError> {
+        Ok(Opener {
+            store: cloud.store()?,
+            queue: cloud.run_queue()?,
+            limits: settings::queue_limits(&cloud.environment)?,
+            creation: Creation::new(cloud)?,
+            defaults: Defaults::of(&cloud.environment)?,
+        })
+    }
+
+    /// Reads a body. Faults are reported by [`Opener::open_work_order`], together with those of the
+    /// resources that it names.
+    #[must_use]
+    pub fn read(&self, body: Object) -> WorkOrderRequest {
+        WorkOrderRequest::read(body, &self.defaults)
+    }
+
+    /// Opens a work order. `respond` returns the caller's answer, and the response that is stored with
+    /// the work order for repetitions of the request.
+    ///
+    /// # Errors
+    /// Those of the creation: credits, budgets, a full queue.
+    pub async fn open_work_order<'r, A>(
+        &self,
+        request: OpenRequest<'_>,
+        respond: impl Fn(&NewWorkOrder) -> Result<(A, Option<NewResponse<'r>>), Error>,
+    ) -> Result<OpenOutcome<A>, Error> {
+        let (org, key_id, now) = (request.org, request.key_id, request.now);
+        let resolved = match self.resolved(org, request.body).await {
+            Ok(resolved) => resolved,
+            Err(error) => return Ok(OpenOutcome::Refused(error)),
+        };
+        let mut policy = self.store.known_cost_policy(org);
+        let mut tries = Tries::new("create: the cost labels kept changing");
+        loop {
+            tries.next().await?;
+            let labels = match self.labels(org, &resolved, &mut policy).await {
+                Ok(labels) => labels,
+                Err(error) => return Ok(OpenOutcome::Refused(error)),
+            };
+            let (order, depth) = (resolved.order.clone(), resolved.depth);
+            let mut new =
+                (self.creation).new_work_order(org, order, &resolved.profile, depth, now)?;
+            new.account = Account::of_key(key_id, labels, policy.version);
+            let (answer, response) = respond(&new)?;
+            let created = (self.store).create_work_order(&new, self.limits, response.as_ref());
+            if let Some(outcome) = created.await? {
+                if let RequestOutcome::New(()) = outcome {
+                    self.queue.wake_or_leave_to_sweep(&WakeUp::of(org)).await;
+                }
+                return Ok(OpenOutcome::Done { answer, outcome });
+            }
+            // The organization has declared other cost labels meanwhile.
+            policy = self.store.cost_policy(org).await?;
+        }
+    }
+
+    /// The values of the cost labels. Before a missing one is reported, the declaration is read.
+    async fn labels(
+        &self,
+        org: &OrgId,
+        request: &ResolvedRequest,
+        policy: &mut CostPolicy,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        let metadata = &request.order.terms.metadata;
+        let parent = request.parents_labels.as_ref();
+        if let Ok(values) = policy.labels.values(metadata, parent) {
+            return Ok(values);
+        }
+        *policy = self.store.cost_policy(org).await?;
+        policy
+            .labels
+            .values(metadata, parent)
+            .map_err(Error::Invalid)
+    }
+
+    async fn environment(
+        &self,
+        org: &OrgId,
+        name: Option<EnvironmentName>,
+    ) -> Result<Option<EnvironmentContent>, Error> {
+        let Some(name) = name else {
+            return Ok(None);
+        };
+        let stored = self.store.environment(org, &name).await?;
+        Ok(stored.map(|stored| stored.environment.content))
+    }
+
+    async fn resolved(
+        &self,
+        org: &OrgId,
+        request: WorkOrderRequest,
+    ) -> Result<ResolvedRequest, Error> {
+        let template = async {
+            match request.template() {
+                Some(id) => self.store.template(org, id).await,
+                None => Ok(None),
+            }
+        };
+        let profile = async {
+            match request.profile() {
+                Some(name) => self.store.resolved_profile(org, name).await,
+                None => Ok(None),
+            }
+        };
+        let parent = async {
+            match request.parent() {
+                Some(id) => self.store.work_order(org, id).await,
+                None => Ok(None),
+            }
+        };
+        let (template, profile, parent) = tokio::try_join!(template, profile, parent)?;
+        let template = template.as_ref().map(|stored| &stored.template.content);
+        let environment = request.environment(template, profile.as_ref());
+        let named = NamedResources {
+            environment: self.environment(org, environment).await?,
+            template,
+            profile,
+            parent: parent.as_ref(),
+        };
+        let (order, profile) = request.resolve(&self.defaults, named)?;
+        self.creation.check_hold(&order, &profile)?;
+        Ok(ResolvedRequest {
+            order,
+            profile,
+            depth: parent.as_ref().map_or(0, |parent| parent.depth + 1),
+            parents_labels: parent.map(|parent| parent.cost_labels),
+        })
+    }
+}
