@@ -97,7 +97,7 @@ async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<A
     } else if routes::ISSUE_CREDENTIALS.matches(path) {
         models::credentials(&state, &request).await
     } else if routes::CLAIM_VERIFICATION.matches(path) {
-        verification::claim(&state, &request, now).await
+        verification::claim(&state, &request).await
     } else if routes::REPORT_VERIFICATION.matches(path) {
         verification::report(&state, &request, now).await
     } else if routes::SHARE_BASELINE.matches(path) {

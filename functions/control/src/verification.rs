@@ -46,9 +46,7 @@ pub async fn claim(state: &State, request: &Request) -> Result<Answer, Error> {
         run_id: known.run.as_ref().map(|run| run.run_id.clone()),
         environment,
     };
-    let claimed = state
-        .store
-        .claim_verification(&known, nonce, &token_hash);
+    let claimed = state.store.claim_verification(&known, nonce, &token_hash);
     claimed.await?;
     Answer::ok(spec)
 }

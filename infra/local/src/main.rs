@@ -1,6 +1,7 @@
 //! `awo-local`: the whole service as one foreground process.
 
 mod backup;
+mod first_key;
 mod log;
 mod settings;
 
@@ -11,23 +12,17 @@ use std::time::{Duration, Instant};
 
 use awo_cloud::personal::{self, LocalRecord};
 use awo_cloud::{Cloud, Environment};
-use awo_domain::OrgId;
-use awo_domain::api_key::Scope;
-use awo_domain::money::MicroCredits;
-use awo_domain::{Error, TransactionId};
+use awo_domain::Error;
 use awo_local::confinement::Confinement;
 use awo_local::metrics::Metrics;
 use awo_local::workspace_root;
 use awo_local::{Options, Service};
-use awo_store::Store;
-use awo_store::ledger::credits::Booking;
 use awo_supervisor::{CommandUsers, Layers, UidRange};
 use clap::Parser;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// What a newcomer's organization is given.
-const FIRST_CREDITS: i64 = 1_000_000;
+use first_key::{FIRST_KEY, FirstKey, first_key};
+
 const DEFAULT_PORT: u16 = 8787;
 /// How often the sweep runs. A local service is restarted often and should recover within seconds;
 /// the cloud's schedule cannot go below a minute.
@@ -38,18 +33,7 @@ const LOCK_LIMIT: Duration = Duration::from_secs(3);
 /// Pause between two tries of the lock.
 const LOCK_AGAIN: Duration = Duration::from_millis(10);
 
-/// The owner's first key.
-const FIRST_KEY: &str = "first-key.json";
-
 type Failure = Box<dyn std::error::Error + Send + Sync>;
-
-/// The owner's first key, stored in a file that only the owner can read.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FirstKey {
-    org_id: OrgId,
-    api_key: String,
-}
 
 /// The whole service on this machine, in the foreground, on http://127.0.0.1:8787.
 ///
@@ -321,58 +305,6 @@ fn record(data_dir: &Path) -> Option<(LocalRecord, PathBuf)> {
         return None;
     }
     Some((record, config_dir))
-}
-
-/// The organization of the first start, with its key and credits. Each step can be done again,
-/// so that a start that was cut off is completed by the next.
-async fn first_key(cloud: &Cloud, data_dir: &Path) -> Result<FirstKey, Failure> {
-    let path = data_dir.join(FIRST_KEY);
-    let (store, now) = (cloud.store()?, cloud.clock.now());
-    if let Ok(stored) = std::fs::read(&path) {
-        let first: FirstKey = serde_json::from_slice(&stored)?;
-        upgrade_keys(&store).await.map_err(failure)?;
-        return Ok(first);
-    }
-    let org = OrgId::new(now, cloud.mint.random(now));
-    let cursor_key = cloud.mint.secret();
-    store
-        .create_organization(&org, "local", &cursor_key, now)
-        .await
-        .map_err(failure)?;
-    let grant = TransactionId::new(now, cloud.mint.random(now));
-    store
-        .grant(
-            &org,
-            &grant,
-            MicroCredits::from_credits(FIRST_CREDITS),
-            &Booking {
-                note: Some("the first credits of a local service".to_owned()),
-                ..Booking::default()
-            },
-        )
-        .await
-        .map_err(failure)?;
-    let key = cloud.mint.api_key();
-    store
-        .create_key(&key, &org, &[Scope::All], None, &cursor_key, now)
-        .await
-        .map_err(failure)?;
-    let first = FirstKey {
-        org_id: org,
-        api_key: key.reveal().to_owned(),
-    };
-    write_private(&path, &json!(first))?;
-    Ok(first)
-}
-
-/// Keys that an earlier release has made go on working.
-async fn upgrade_keys(store: &Store) -> Result<(), Error> {
-    for org in store.organizations().await? {
-        if let Some(organization) = store.organization(&org).await? {
-            store.upgrade_keys(&org, &organization.cursor_key).await?;
-        }
-    }
-    Ok(())
 }
 
 fn failure(error: Error) -> Failure {

@@ -14,11 +14,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use awo_cloud::queue::WakeUp;
 use awo_cloud::{Cloud, Environment, SetupError};
 use awo_domain::Error;
-use awo_store::Store;
-use awo_store::queue::tally::WAKE_UP_MS;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -49,8 +46,6 @@ pub const MINIMUM_COMPRESSION_SIZE: usize = 1_024;
 const CLUSTER: &str = "awo";
 /// What the names of its secrets begin with.
 const STACK: &str = "awo";
-/// Most due items of a shard that are read for wake-ups after a restart; the sweep wakes the rest.
-const WOKEN_AGAIN: u32 = 1_000;
 
 /// How the service is started.
 #[derive(Debug, Clone)]
@@ -166,7 +161,7 @@ impl Service {
             .map_err(StartError::Tables)?;
         register(&registry, &cloud)?;
         stand_ins.ecs.report_stopped();
-        ring_again(&cloud, &store).await?;
+        queues::wake_again(&cloud, &store).await?;
         let mappings = queues::mappings().map(|mapping| {
             mapping.start(
                 stand_ins.queues.clone(),
@@ -341,20 +336,6 @@ impl StandIns {
 fn files_of(options: &Options) -> PathBuf {
     let dir = options.data_dir.as_ref();
     dir.unwrap_or(&options.log_dir).join("files")
-}
-
-/// SQS would still have the wake-ups that an earlier process lost, so they are sent again.
-async fn ring_again(cloud: &Cloud, store: &Store) -> Result<(), StartError> {
-    let queue = cloud.run_queue()?;
-    let by_the_last_wake_up = cloud.clock.now().plus_ms(WAKE_UP_MS);
-    for shard in Store::due_shards() {
-        let due = store.due(shard, None, by_the_last_wake_up, WOKEN_AGAIN);
-        let queues = due.await.map_err(StartError::Tables)?.into_queues();
-        for org in &queues {
-            queue.wake_or_leave_to_sweep(&WakeUp::of(org)).await;
-        }
-    }
-    Ok(())
 }
 
 /// The product's environment variables, as the template sets them in the cloud.

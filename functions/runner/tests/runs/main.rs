@@ -49,4 +49,5 @@ mod stopping;
 mod strategies;
 mod submodules;
 mod verification;
+mod waiting;
 mod workspaces;

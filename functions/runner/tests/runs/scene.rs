@@ -25,9 +25,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::control_double::{ControlDouble, Fault};
+pub use crate::waiting::{alive, until};
 
 /// Longest that a run of these tests may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// Stands for every secret of the task's environment.
 pub const CANARY: &str = "canary-5ecret";
 /// `nobody`, for agents where the tests run as root.
@@ -376,36 +377,4 @@ pub fn try_git(dir: &Path, args: &[&str]) -> Output {
         .args(args)
         .output()
         .unwrap()
-}
-
-/// Waits until something holds.
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Command lines of living processes that hold `mark`.
-pub fn alive(mark: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let read = |name: &str| {
-            let bytes = fs::read(entry.path().join(name)).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).replace('\0', " ")
-        };
-        let is_process = entry
-            .file_name()
-            .to_str()
-            .is_some_and(|n| n.parse::<u32>().is_ok());
-        let is_self = entry.file_name().to_str() == Some(&std::process::id().to_string());
-        if is_process
-            && !is_self
-            && (read("cmdline").contains(mark) || read("environ").contains(mark))
-        {
-            found.push(read("cmdline"));
-        }
-    }
-    found
 }

@@ -3,6 +3,11 @@
 use std::io;
 use std::time::Duration;
 
+use awo_cloud::Cloud;
+use awo_cloud::queue::WakeUp;
+use awo_store::Store;
+use awo_store::queue::tally::WAKE_UP_MS;
+
 use super::{StartError, failed};
 use crate::mapping::EventSourceMapping;
 use crate::shutdown::Shutdown;
@@ -21,6 +26,9 @@ const WAKE_UP_RECEIVES: u64 = 20;
 const NOTIFICATION_RECEIVES: u64 = 1_000;
 /// Longer than the function may run.
 const NOTIFICATION_VISIBILITY: Duration = Duration::from_secs(360);
+
+/// Most due items of a shard that are read for wake-ups after a restart; the sweep wakes the rest.
+const WOKEN_AGAIN: u32 = 1_000;
 
 /// What each queue invokes.
 pub(super) fn mappings() -> [EventSourceMapping; 2] {
@@ -66,4 +74,18 @@ fn buries(into: &str, max_receive_count: u64) -> RedrivePolicy {
         dead_letter_target_arn: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{into}"),
         max_receive_count,
     }
+}
+
+/// SQS would still have the wake-ups that an earlier process lost, so they are sent again.
+pub(super) async fn wake_again(cloud: &Cloud, store: &Store) -> Result<(), StartError> {
+    let queue = cloud.run_queue()?;
+    let by_the_last_wake_up = cloud.clock.now().plus_ms(WAKE_UP_MS);
+    for shard in Store::due_shards() {
+        let due = store.due(shard, None, by_the_last_wake_up, WOKEN_AGAIN);
+        let queues = due.await.map_err(StartError::Tables)?.into_queues();
+        for org in &queues {
+            queue.wake_or_leave_to_sweep(&WakeUp::of(org)).await;
+        }
+    }
+    Ok(())
 }

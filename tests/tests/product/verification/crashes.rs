@@ -84,11 +84,7 @@ impl<'a> Scene<'a> {
         match step {
             Step::Begin => {}
             Step::Claim => {
-                drop(
-                    store
-                        .claim_verification(found, NONCE, TOKEN_HASH)
-                        .await,
-                );
+                drop(store.claim_verification(found, NONCE, TOKEN_HASH).await);
             }
             Step::Begun => drop(report(VerificationReport::Begun {}).await),
             Step::Finished => {
