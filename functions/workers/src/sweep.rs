@@ -106,10 +106,11 @@ impl State {
 pub async fn handle(state: Arc<State>, tick: Tick) -> Result<SweepReport, lambda_runtime::Error> {
     let mut swept = SweepReport::default();
     match tick.part {
-        Some(part) => sweep(&state, part, Bounds::begin(true), &mut swept).await,
+        // Boxed: the calls below are deep, and the compiler lays out futures whole.
+        Some(part) => Box::pin(sweep(&state, part, Bounds::begin(true), &mut swept)).await,
         None => {
             for part in Part::ALL {
-                sweep(&state, part, Bounds::begin(false), &mut swept).await;
+                Box::pin(sweep(&state, part, Bounds::begin(false), &mut swept)).await;
             }
         }
     }
@@ -127,14 +128,13 @@ pub async fn handle(state: Arc<State>, tick: Tick) -> Result<SweepReport, lambda
 }
 
 async fn sweep(state: &State, part: Part, bounds: Bounds, swept: &mut SweepReport) {
-    // Boxed: the calls below are deep, and the compiler lays out futures whole.
     match part {
         Part::Items(group) => Box::pin(items::handle_due(state, group, bounds, swept)).await,
         Part::Notifications(group) => {
             Box::pin(notifications::send_again(state, group, bounds, swept)).await;
         }
         Part::Purges => Box::pin(purges::erase(state, bounds, swept)).await,
-        Part::Definitions => definitions::check_due(state, bounds, swept).await,
+        Part::Definitions => Box::pin(definitions::check_due(state, bounds, swept)).await,
         Part::Costs => {
             costs::note_price(state, swept).await;
             Box::pin(costs::add(state, bounds, swept)).await;

@@ -10,8 +10,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use awo_cloud::Environment;
 use awo_cloud::personal::{self, LocalRecord};
-use awo_cloud::{Cloud, Environment};
 use awo_domain::Error;
 use awo_local::confinement::Confinement;
 use awo_local::metrics::Metrics;

@@ -142,8 +142,10 @@ async fn a_scope_opens_its_routes_and_no_other() {
                 sample.send_bad(key, &things).await,
             );
             if scopes.contains(&needed) || scopes.contains(&Scope::All) {
+                // Nobody's workspace is in no run's folder, which is refused once the key is let in.
+                let is_open = good.status == 400 && good.text.contains("/workDir");
                 assert!(
-                    [200, 201, 204, 404].contains(&good.status),
+                    is_open || [200, 201, 204, 404].contains(&good.status),
                     "{what}: {}",
                     good.text
                 );

@@ -13,7 +13,8 @@ async fn a_run_that_only_burns_compute_ends_when_its_credits_are_used_and_costs_
     let service = TestService::start(1_000_000, &[("AWO_CREDITS_PER_MINUTE", "60")]).await;
     let repository = Repository::with(&[("README.md", "x\n")]);
     let mut asked = order(&repository.url(), "date > x; while :; do sleep 0.05; done");
-    asked["limits"] = json!({ "maxCredits": 6 });
+    // The least that a work order may have: a minute of compute.
+    asked["limits"] = json!({ "maxCredits": 60 });
     let made = submit(&service.client, &asked).await;
     let run = service.client.finished_run(&made).await;
     assert_eq!(run["status"], "failed", "{run:#}");
@@ -21,7 +22,7 @@ async fn a_run_that_only_burns_compute_ends_when_its_credits_are_used_and_costs_
     assert_eq!(run["iteration"], 1, "{run:#}");
     assert!(run["commit"].is_string(), "what was done is kept: {run:#}");
     let charged = run["cost"]["credits"].as_f64().unwrap();
-    assert!(charged > 0.0 && charged <= 6.0, "{run:#}");
+    assert!(charged > 0.0 && charged <= 60.0, "{run:#}");
     let dump = Dump::of(&service.service.cloud, &service.org).await;
     let broken = dump.broken_rules(5);
     assert!(broken.is_empty(), "{broken:#?}");

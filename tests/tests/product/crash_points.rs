@@ -240,14 +240,14 @@ async fn try_all(plot: &Plot, step: Step) {
     for fault in Fault::ALL {
         for nth in crash_part::calls(fault, MAX_CALLS) {
             let world = stage.world().await;
-            let (story, fired) = begin(&world, plot, at, nth, fault).await;
+            let (story, fired) = Box::pin(begin(&world, plot, at, nth, fault)).await;
             if !fired {
-                never_comes_back(story, step).await;
+                Box::pin(never_comes_back(story, step)).await;
                 break;
             }
-            comes_back(story, plot, at).await;
-            let (story, _) = begin(&world, plot, at, nth, fault).await;
-            never_comes_back(story, step).await;
+            Box::pin(comes_back(story, plot, at)).await;
+            let (story, _) = Box::pin(begin(&world, plot, at, nth, fault)).await;
+            Box::pin(never_comes_back(story, step)).await;
             points += 2;
         }
     }

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_has_the_runners_program_and_its_user_and_the_role_stays() {
+    fn an_image_has_the_runners_program_and_its_user_and_no_role() {
         let made = put(base(), &own(Some("other"), 0, None)).unwrap();
         let [runner] = made.container_definitions() else {
             panic!("{made:?}")
@@ -208,11 +208,8 @@ mod tests {
             (runner.entry_point(), runner.user()),
             (&[RUNNER.to_owned()][..], Some("0"))
         );
-        assert_eq!(runner.environment().len(), 2);
-        assert_eq!(
-            (made.task_role_arn(), made.memory()),
-            (Some("role"), Some("4096"))
-        );
+        assert_eq!(runner.environment().len(), 1);
+        assert_eq!((made.task_role_arn(), made.memory()), (None, Some("4096")));
         let mut with_program = base();
         with_program.container_definitions.as_mut().unwrap()[0].command =
             Some(vec!["x".to_owned()]);

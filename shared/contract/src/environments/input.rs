@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 use crate::body::Value;
 use crate::field::{Field, flag, list, map, one_of, parsed, pattern, small, text, typed, whole};
 use crate::record::{Component, Members, Record};
-use crate::schema::Schemas;
+use crate::schema::{Schemas, input};
 
 /// Ports of services.
 const PORTS: std::ops::RangeInclusive<u64> = 1..=65_535;
@@ -155,7 +155,10 @@ impl Field for EgressField {
     }
 
     fn schema(&self, schemas: &mut Schemas) -> Json {
-        json!({ "oneOf": [hosts(0).schema(schemas), PhaseLists.schema(schemas)] })
+        let either = json!({ "oneOf": [hosts(0).schema(schemas), PhaseLists.schema(schemas)] });
+        let description =
+            "Hosts that commands may connect to: a list for all phases, or one for each phase.";
+        input("EgressInput", description, either)
     }
 }
 
@@ -166,6 +169,10 @@ fn hosts(least: usize) -> impl Field<Output = Vec<String>> {
 struct PhaseLists;
 
 impl Record for PhaseLists {
+    const COMPONENT: Option<Component> = Some(Component {
+        name: "EgressByPhaseInput",
+        description: "Hosts by phase; a phase that is absent is not limited.",
+    });
     type Output = Egress;
 
     fn members<M: Members>(&self, members: &mut M) -> Option<Egress> {

@@ -186,6 +186,16 @@ async fn the_environment_of_the_page_is_made_and_its_run_has_what_it_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_environment_with_a_named_index_of_the_page_is_made() {
+    let reader = Reader::started(&[PLAN], &[]);
+    reader.ran(&block_of("docs/environments.md", "cat > python.json"));
+    let sent = std::fs::read_to_string(reader.project().join("python.json")).unwrap();
+    let sent: Value = serde_json::from_str(&sent).unwrap();
+    let made = reader.local().client.get("/v1/environments/python").await;
+    has(&made.body, &sent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_environment_with_a_database_of_the_page_is_made_where_tasks_are_containers() {
     let reader = Reader::started(&[PLAN], &[("AWO_ENVIRONMENT_IMAGES", "ghcr.io/acme/")]);
     reader.ran(&block_of("docs/environments.md", "cat > pg.json"));

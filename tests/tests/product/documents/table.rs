@@ -224,6 +224,10 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
                 ),
             ),
             (
+                "cat > python.json",
+                Test("documents::examples::the_environment_with_a_named_index_of_the_page_is_made"),
+            ),
+            (
                 "cat > pg.json",
                 Test(
                     "documents::examples::the_environment_with_a_database_of_the_page_is_made_where_tasks_are_containers",

@@ -37,12 +37,17 @@ async fn a_setup_that_the_agent_broke_is_feedback_while_iterations_are_left() {
             ])
         })
         .collect();
-    let wanted = [
-        json!(["deps", "setup", 0]),
-        json!(["deps", "verify", 3]),
-        json!(["deps", "verify", 0]),
-    ];
-    assert_eq!(steps, wanted);
+    let (first, later) = steps.split_at(2);
+    assert_eq!(
+        first,
+        [json!(["deps", "setup", 0]), json!(["deps", "verify", 3])]
+    );
+    // The checkout of the base, which the failure is compared with, is set up as well.
+    let succeeded = json!(["deps", "verify", 0]);
+    assert!(
+        !later.is_empty() && later.iter().all(|step| *step == succeeded),
+        "{steps:?}"
+    );
     let failed = events
         .iter()
         .find(|event| event["type"] == "verification.failed")
