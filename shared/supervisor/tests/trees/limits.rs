@@ -8,7 +8,7 @@ use awo_supervisor::{Breach, Limit, Report};
 use crate::scene::{SupervisedTree, exited};
 
 /// From the start of something greedy until nothing of it is alive, on a busy machine.
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 /// Grows by so many bytes at once, and stays.
 const HOG: &str = "head -c 300000000 /dev/zero | tail -c 300000000 | sleep 300";
 
