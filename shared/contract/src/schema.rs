@@ -160,6 +160,13 @@ fn tidy(schema: &mut Value) {
             if let Some(description) = described.cloned() {
                 members.entry("description").or_insert(description);
             }
+            // Generators of clients take a described reference for a schema of its own.
+            if let Some(Value::Array(choices)) = members.get_mut("oneOf") {
+                let choices = choices.iter_mut().filter_map(Value::as_object_mut);
+                for reference in choices.filter(|choice| choice.contains_key("$ref")) {
+                    reference.remove("description");
+                }
+            }
             let required = members.get("required").cloned().unwrap_or(json!([]));
             let is_required = |name: &str| {
                 required
