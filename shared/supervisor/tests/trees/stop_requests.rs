@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use crate::EXTRA;
 use crate::scene::{INT, KILL, SupervisedTree, TERM, exited, forced, kill, signaled};
 
 #[test]
@@ -92,7 +93,10 @@ fn an_orphan_of_a_tree_that_was_asked_to_end_is_asked_too() {
     let mut supervised = SupervisedTree::start(script, &[]);
     supervised.ready();
     supervised.stop_request("term 20000\n");
-    assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
+    let (mut report, left) = supervised.finish();
+    // A namespace ends with its first process: an orphan in it may die before it is asked.
+    report.forced &= EXTRA.is_empty();
+    assert_eq!((report, left), (signaled(TERM), Vec::new()));
 }
 
 #[test]
