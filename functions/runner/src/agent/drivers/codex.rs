@@ -41,6 +41,9 @@ impl Driver for Codex {
             "--skip-git-repo-check",
             // Its own sandbox fails, with exit code 0, where there are no user namespaces.
             "--dangerously-bypass-approvals-and-sandbox",
+            // A search by the provider would reach hosts that egress does not name.
+            "-c",
+            "web_search=\"disabled\"",
             "-c",
             "model_provider=\"awo\"",
             "-c",
