@@ -53,7 +53,7 @@ impl Dump {
         }
     }
 
-    /// When the credits of a record's run or verification were reserved.
+    /// Time at which the credits of a record's run or verification were reserved.
     fn record_reserved_at(&self, record: &CostRecord) -> Timestamp {
         match record.verification_id {
             Some(_) => record.made_at(),
@@ -98,12 +98,12 @@ impl Dump {
         let under_way = self.partition("#verification").into_iter();
         let counted = under_way.filter_map(|item| {
             let item: Verification = serde_json::from_value(item.clone()).expect("a verification");
-            let of = item.reservation();
+            let reservation = item.reservation();
             let spender = Spender {
-                tenant: of.tenant.as_ref(),
-                attribution: of.attribution.as_ref(),
+                tenant: reservation.tenant.as_ref(),
+                attribution: reservation.attribution.as_ref(),
             };
-            Some((budget.counts(spender, of.at)?, item.hold_micro))
+            Some((budget.counts(spender, reservation.at)?, item.hold_micro))
         });
         counted.collect()
     }

@@ -40,13 +40,13 @@ impl Dump {
                 .filter(|entry| text(entry, "verificationId") == id)
                 .map(|entry| number(entry, "amountMicro"))
                 .collect();
-            let deduction = settlement.map_or(0, |of| number(of, "deductionMicro"));
+            let deduction = settlement.map_or(0, |item| number(item, "deductionMicro"));
             if charged.len() > 1 || charged.iter().sum::<i64>() != deduction {
                 broken.push(format!(
                     "{id} was charged {charged:?}, and settled with {deduction}"
                 ));
             }
-            let resolved = settlement.map(|of| deduction + number(of, "releaseMicro"));
+            let resolved = settlement.map(|item| deduction + number(item, "releaseMicro"));
             if resolved.is_some_and(|resolved| resolved != number(hold, "amountMicro")) {
                 broken.push(format!(
                     "{id}: {hold} is not deduction plus release: {settlement:?}"

@@ -62,5 +62,8 @@ mod workspace_archive;
 
 pub use inspection::main as inspect;
 pub use session::{USAGE, run};
-pub use working_copy::{PlanOutline, PlanStep, Subjects, WorkingCopy, verify_working_copy};
+pub use working_copy::{
+    CheckoutError, PlanOutline, PlanStep, Subjects, WorkingCopy, WorkingCopyError,
+    verify_working_copy,
+};
 pub use workspace_archive::clean;

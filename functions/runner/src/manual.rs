@@ -349,7 +349,10 @@ fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<WorkDir, Wron
         tracing::info!(event = "workspace_refused", %why, "the workspace is refused");
         Wrong::work_dir(NOT_INSIDE.to_owned())
     })?;
-    let in_environment = spec.environment.as_ref().map(|of| &of.run_id);
+    let in_environment = spec
+        .environment
+        .as_ref()
+        .map(|environment| &environment.run_id);
     let run = spec.run_id.as_ref().or(in_environment);
     if run.is_some_and(|run| dir.run.as_ref() != Some(run)) {
         return Err(Wrong::work_dir(ELSEWHERE.to_owned()));

@@ -110,12 +110,12 @@ impl Reporter {
     /// Asks once for the stored results of the base commit, or adds to them.
     pub(crate) async fn baseline(
         &self,
-        asked: BaselineRequest,
+        request: BaselineRequest,
     ) -> Result<BaselineAnswer, CallError> {
         let client = self.client.clone();
         let sent = self
             .control
-            .spawn(async move { client.baseline(&asked).await });
+            .spawn(async move { client.baseline(&request).await });
         sent.await
             .unwrap_or_else(|why| Err(CallError::TryAgain(why.to_string())))
     }

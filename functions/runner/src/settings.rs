@@ -218,7 +218,7 @@ impl Settings {
         }
     }
 
-    /// These settings with a user for one run, or one verification in a run's `workspace`, whose user it then has. The
+    /// Settings with a user for one run, or for one verification in a run's `workspace`, whose user it then has. The
     /// claim is to be held as long as something runs as that user.
     ///
     /// # Errors

@@ -15,7 +15,9 @@ use awo_domain::plugin::Plugin;
 use awo_domain::verification::{CombinedResult, Level, VerificationOutcome};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, kill_descendants};
 use serde::Serialize;
+use thiserror::Error;
 
+pub use self::git_call::CheckoutError;
 use crate::contained_process::{ContainedProcesses, Variables};
 use crate::inspection::{Inspector, MEMORY_MB};
 use crate::plan::{Command, FrozenPlan, Reasons};
@@ -79,6 +81,32 @@ pub struct PlanStep {
     pub run: Option<String>,
 }
 
+/// Reason why a working copy has no verification.
+#[derive(Debug, Error)]
+pub enum WorkingCopyError {
+    /// The folder cannot be entered.
+    #[error("{}: {}", .0.display(), .1)]
+    NotReadable(PathBuf, io::Error),
+    /// The path leads to something else.
+    #[error("{} is not a folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// There is no place for the checkout.
+    #[error("a folder for temporary files could not be made: {0}")]
+    NoScratch(io::Error),
+    /// The clean checkout cannot be made.
+    #[error(transparent)]
+    Checkout(#[from] CheckoutError),
+    /// The plan has to be corrected.
+    #[error("{0}")]
+    WrongPlan(String),
+    /// This machine does not grant what a verification needs.
+    #[error("{0}")]
+    Machine(String),
+    /// Everything was asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
 /// Files that a verification of a working copy sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subjects {
@@ -92,19 +120,19 @@ pub enum Subjects {
 /// this must answer to `supervise` and `inspect`, as `runner` does.
 ///
 /// # Errors
-/// A sentence for people.
+/// [`WorkingCopyError`], whose words are for people.
 pub fn verify_working_copy(
     dir: &Path,
     subjects: Subjects,
     only_plan: bool,
-) -> Result<WorkingCopy, String> {
-    let dir = fs::canonicalize(dir).map_err(|why| format!("{}: {why}", dir.display()))?;
+) -> Result<WorkingCopy, WorkingCopyError> {
+    let dir =
+        fs::canonicalize(dir).map_err(|why| WorkingCopyError::NotReadable(dir.to_owned(), why))?;
     if !dir.is_dir() {
-        return Err(format!("{} is not a folder", dir.display()));
+        return Err(WorkingCopyError::NotAFolder(dir));
     }
-    become_subreaper().map_err(|why| why.to_string())?;
-    let scratch = Scratch::create()
-        .map_err(|why| format!("a folder for temporary files could not be made: {why}"))?;
+    become_subreaper().map_err(|why| WorkingCopyError::Machine(why.to_string()))?;
+    let scratch = Scratch::create().map_err(WorkingCopyError::NoScratch)?;
     let dir = match subjects {
         Subjects::Folder => dir,
         Subjects::Checkout => checkout::check_out(&dir, &scratch.0.join("checkout"))?,
@@ -112,16 +140,20 @@ pub fn verify_working_copy(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|why| why.to_string())?;
+        .map_err(|why| WorkingCopyError::Machine(why.to_string()))?;
     let verified = runtime.block_on(verify(&dir, &scratch, only_plan));
     runtime.shutdown_background();
     kill_descendants(KILL_LIMIT, |_| ());
     verified
 }
 
-async fn verify(dir: &Path, scratch: &Scratch, only_plan: bool) -> Result<WorkingCopy, String> {
+async fn verify(
+    dir: &Path,
+    scratch: &Scratch,
+    only_plan: bool,
+) -> Result<WorkingCopy, WorkingCopyError> {
     let (_switch, stop) = stop::channel();
-    let processes = ContainedProcesses::local(stop)?;
+    let processes = ContainedProcesses::local(stop).map_err(WorkingCopyError::Machine)?;
     let subject = scratch.subject(dir);
     let inspector = Inspector {
         processes: &processes,
@@ -131,8 +163,9 @@ async fn verify(dir: &Path, scratch: &Scratch, only_plan: bool) -> Result<Workin
         request: subject.request.clone(),
         memory_mb: MEMORY_MB,
     };
-    let stopped = |_| "stopped".to_owned();
-    let frozen = inspector.plan(LIMIT).await.map_err(stopped)??;
+    let stopped = |_| WorkingCopyError::Stopped;
+    let frozen = inspector.plan(LIMIT).await.map_err(stopped)?;
+    let frozen = frozen.map_err(WorkingCopyError::WrongPlan)?;
     let plan = outline(&frozen);
     if only_plan {
         return Ok(WorkingCopy {

@@ -104,12 +104,12 @@ impl NamedResources {
     }
 
     /// The levels of the profile, or all; of these the ones that are asked for, if any are.
-    fn levels(&self, asked: &[Level]) -> Vec<Level> {
+    fn levels(&self, requested: &[Level]) -> Vec<Level> {
         let mut levels = match &self.profile {
             Some(profile) => profile.levels(),
             None => LEVELS.to_vec(),
         };
-        levels.retain(|level| asked.is_empty() || asked.contains(level));
+        levels.retain(|level| requested.is_empty() || requested.contains(level));
         levels
     }
 }

@@ -102,7 +102,7 @@ impl State {
 /// Sweeps a part, or everything, once. One item that fails does not keep the others from being handled.
 ///
 /// # Errors
-/// When what is due cannot be read; the other parts have been swept.
+/// Fails if the due items cannot be read; the other parts have been swept.
 pub async fn handle(state: Arc<State>, tick: Tick) -> Result<SweepReport, lambda_runtime::Error> {
     let mut swept = SweepReport::default();
     match tick.part {

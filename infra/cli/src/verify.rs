@@ -40,7 +40,7 @@ pub fn run(wanted: &Verify, output: &Output) -> Result<(), Failure> {
         Subjects::Checkout
     };
     let working_copy = verify_working_copy(&wanted.dir, subjects, only_plan);
-    let working_copy = working_copy.map_err(Failure::Refused)?;
+    let working_copy = working_copy.map_err(|why| Failure::Refused(why.to_string()))?;
     if wanted.write {
         write(wanted, &working_copy.plan)?;
     }

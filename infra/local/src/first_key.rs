@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{Failure, failure, write_private};
 
-/// What a newcomer's organization is given.
+/// Credits that the first organization is given.
 const FIRST_CREDITS: i64 = 1_000_000;
 /// File of the owner's first key.
 pub const FIRST_KEY: &str = "first-key.json";

@@ -1,6 +1,6 @@
 //! The default folder of the runs' workspaces.
 //!
-//! It is beside the service's other data, unless a project is above: Cargo, npm, pytest, Go, Gradle and
+//! The folder is beside the service's other data, unless a project is above: Cargo, npm, pytest, Go, Gradle and
 //! others read manifests and settings of the folders above their own, so a run would be verified as part
 //! of that project, or fail since commands cannot read its files. Then it is in the folder of the
 //! system for a program's state.
@@ -90,7 +90,7 @@ fn folders_of_state(data_dir: &Path) -> Vec<PathBuf> {
 
 /// True if `dir` is a folder of our own, and no link.
 fn is_own(dir: &Path) -> bool {
-    fs::symlink_metadata(dir).is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw())
+    fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir() && meta.uid() == geteuid().as_raw())
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
         fs::create_dir_all(dir.path().join(".cargo")).unwrap();
         let settings = dir.path().join(".cargo/config.toml");
         fs::write(&settings, "").unwrap();
-        let found = file_above(&dir.path().join("data/workspaces"));
-        assert_eq!(found, Some(settings));
+        let nearest = file_above(&dir.path().join("data/workspaces"));
+        assert_eq!(nearest, Some(settings));
     }
 }

@@ -213,7 +213,7 @@ pub enum RunnerEvent {
     },
     /// A step of the environment's setup has ended.
     EnvironmentStep {
-        /// Its name.
+        /// Name of the step.
         name: String,
         /// `setup` before the agent begins, `verify` in a clean checkout.
         phase: SecretPhase,

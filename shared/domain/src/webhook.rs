@@ -31,7 +31,7 @@ pub const TEST_EVENT: &str = "webhook.test";
 /// The fields of a webhook that a client sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookContent {
-    /// Where deliveries go.
+    /// Address of the receiver.
     pub url: WebhookUrl,
     /// The types of events that it gets, in the client's order, each once.
     pub events: Vec<EventType>,

@@ -51,7 +51,7 @@ pub enum OpenOutcome<A> {
     Done {
         /// The caller's answer.
         answer: A,
-        /// Whether this request created it, or an earlier one with the same key.
+        /// Creation by this request, or by an earlier one with the same key.
         outcome: RequestOutcome<()>,
     },
     /// The request has faults, or names what does not exist; nothing was written.

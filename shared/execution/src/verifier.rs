@@ -86,8 +86,8 @@ impl Verifier {
         let now = self.clock.now();
         let id = VerificationId::new(now, self.mint.random(now));
         let hold = self.hold(&request, &run);
-        let of = (request, run);
-        let new = Verification::new(org, &id, of, self.mint.secret(), now).holding(hold);
+        let subject = (request, run);
+        let new = Verification::new(org, &id, subject, self.mint.secret(), now).holding(hold);
         let mut verification = self.store.begin_verification(new, max, now).await?;
         match self.start(&verification).await {
             Ok(task_arn) => verification.task_arn = Some(task_arn),

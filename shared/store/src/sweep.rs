@@ -35,7 +35,7 @@ pub struct WaitingRef {
     pub org_id: OrgId,
     /// The work order.
     pub work_order_id: WorkOrderId,
-    /// When it was due, Unix milliseconds.
+    /// Time at which it was due, in Unix milliseconds.
     pub(crate) due_at: i64,
 }
 

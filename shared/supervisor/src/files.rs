@@ -155,7 +155,7 @@ impl Survey {
             None => return SharedBytes::default(),
         };
         let mut seen = HashSet::new();
-        let mut of = |place: &str| {
+        let mut taken_below = |place: &str| {
             let place = Path::new(place);
             // What is mounted there is counted where it belongs.
             let device = fs::metadata(place).map(|meta| meta.dev()).ok();
@@ -163,8 +163,8 @@ impl Survey {
         };
         let is_counted = self.places.is_some() || self.is_private;
         let places = SHARED_PLACES.iter().filter(|_| is_counted);
-        let disk = places.fold(0, |sum: u64, place| sum.saturating_add(of(place)));
-        let memory = of(SHARED_MEMORY);
+        let disk = places.fold(0, |sum: u64, place| sum.saturating_add(taken_below(place)));
+        let memory = taken_below(SHARED_MEMORY);
         SharedBytes {
             memory: memory.saturating_add(if self.is_private { disk } else { 0 }),
             disk: if self.places.is_some() { disk } else { 0 },
@@ -181,9 +181,9 @@ struct SharedBytes {
 /// Files that count; all where nothing is given.
 #[derive(Default)]
 struct CountRule {
-    /// Those of this user, in folders of that user.
+    /// User whose files count, in folders of that user.
     owner: Option<u32>,
-    /// Those on this device.
+    /// Device whose files count.
     device: Option<u64>,
 }
 

@@ -32,7 +32,7 @@ impl Layers {
     pub fn tried() -> Layers {
         Layers {
             is_root: nix::unistd::geteuid().is_root(),
-            no_namespaces: try_namespaces().err(),
+            no_namespaces: try_namespaces().err().map(|why| why.to_string()),
             landlock: Sandbox::is_available(),
             no_loopback_only: check_loopback_only().err().map(|why| why.to_string()),
         }
@@ -252,7 +252,7 @@ mod tests {
             landlock: true,
             no_loopback_only: None,
         };
-        for layer in none.report(CommandUsers::OfService, &["/root/bin".into()]) {
+        for layer in none.report(CommandUsers::OfService, &["/home/developer/bin".into()]) {
             assert!(
                 !layer.present && layer.missing.is_some() && layer.repair.is_some(),
                 "{layer:?}"

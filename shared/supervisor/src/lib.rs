@@ -50,13 +50,13 @@ use serde::{Deserialize, Serialize};
 pub use hardening::{become_subreaper, forget_variable, hide_memory};
 pub use layers::{CommandUsers, LayerReport, Layers, closed_folders};
 pub use limits::{Breach, Limit, Limits};
-pub use namespaces::try_namespaces;
+pub use namespaces::{NoNamespaces, try_namespaces};
 pub use network::check as check_loopback_only;
 pub use order::{Order, USAGE};
 pub use sandbox::Sandbox;
 pub use tool_homes::tool_homes;
 pub use tree::{KillOutcome, ReapedChild, kill_descendants};
-pub use uids::UidRange;
+pub use uids::{NotARange, UidRange};
 
 /// How long the kill loop goes on before it reports survivors: only a process stuck in the
 /// kernel lives that long.

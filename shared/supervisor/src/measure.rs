@@ -69,20 +69,32 @@ impl<'a> Measuring<'a> {
         breach
     }
 
+    /// Counts the processes that the command leaves when it ends. The kernel may have refused it more of them
+    /// before they were measured.
+    pub(crate) fn processes_left(&self) -> Option<Breach> {
+        let granted = self.limits.processes?;
+        over(Limit::Processes, granted, self.alive().len() as u64)
+    }
+
     /// Measures what is left on the disk, when nothing is alive any more.
     pub(crate) fn last_measurement(&self) -> Option<Breach> {
         let granted = self.limits.disk_mb?;
         over(Limit::Disk, granted, mib(self.files.as_ref()?.left()))
     }
 
+    fn alive(&self) -> Vec<Process> {
+        let mut alive = tree::alive();
+        alive.retain(|process| Some(process.pid) != self.init);
+        alive
+    }
+
     fn breach(&self) -> Option<Breach> {
         let (disk, in_memory) = self.files.as_ref().map_or((0, 0), Files::found);
         let limits = self.limits;
-        let mut alive = match (limits.processes, limits.memory_mb) {
+        let alive = match (limits.processes, limits.memory_mb) {
             (None, None) => Vec::new(),
-            _ => tree::alive(),
+            _ => self.alive(),
         };
-        alive.retain(|process| Some(process.pid) != self.init);
         let processes = limits.processes;
         let processes = processes.and_then(|most| over(Limit::Processes, most, alive.len() as u64));
         let memory = |granted| {

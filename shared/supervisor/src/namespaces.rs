@@ -7,6 +7,7 @@
 //! [`Init`], a process of ours. It waits for orphans, and everything in the namespace ends with it.
 //! The supervisor stays outside, with a view of all processes of the machine.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
@@ -163,13 +164,33 @@ fn live(ready: RawFd, saw_kill: &AtomicBool) -> ! {
     }
 }
 
+/// Reason why commands have no namespaces of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoNamespaces {
+    /// The kernel refuses a call that makes or fills them.
+    Refused(String),
+    /// The trial itself failed, so that nothing is known.
+    NotTried(String),
+}
+
+impl fmt::Display for NoNamespaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoNamespaces::Refused(why) => f.write_str(why),
+            NoNamespaces::NotTried(why) => write!(f, "namespaces cannot be tried: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for NoNamespaces {}
+
 /// Tries, in a process of its own, whether commands get namespaces of their own. This process must have one
 /// thread.
 ///
 /// # Errors
-/// What the kernel refuses.
-pub fn try_namespaces() -> Result<(), String> {
-    let failed = |why: &dyn std::fmt::Display| format!("namespaces cannot be tried: {why}");
+/// [`NoNamespaces`], with the call that the kernel refuses.
+pub fn try_namespaces() -> Result<(), NoNamespaces> {
+    let failed = |why: &dyn fmt::Display| NoNamespaces::NotTried(why.to_string());
     let (mut answer, mut writer) = io::pipe().map_err(|why| failed(&why))?;
     // SAFETY: this process has one thread, so that the child may do everything that it may.
     match unsafe { fork() }.map_err(|why| failed(&why))? {
@@ -189,7 +210,7 @@ pub fn try_namespaces() -> Result<(), String> {
             if refusal.is_empty() {
                 Ok(())
             } else {
-                Err(refusal)
+                Err(NoNamespaces::Refused(refusal))
             }
         }
     }

@@ -78,6 +78,7 @@ pub(crate) fn supervise(order: &Order) -> Report {
         requests: tree.requests.as_ref(),
     };
     let breach = watch(&events, &tree, measuring.as_mut(), &mut note);
+    let breach = breach.or_else(|| measuring.as_ref()?.processes_left());
     let killed = tree::kill_all(KILL_LIMIT, tree.init.as_ref(), &mut note);
     if order.is_alone && killed.survivors == 0 {
         objects::remove_of(command_uid(order));
@@ -144,7 +145,7 @@ fn watch(
         let over = main_ended && sent < EndStage::Terminated;
         let is_empty = !children
             || main_ended && init.is_some_and(|init| tree::descendants_but(init).is_empty());
-        if over || is_empty || deadline.is_some_and(|at| at <= Instant::now()) {
+        if over || is_empty || deadline.is_some_and(|end| end <= Instant::now()) {
             return None;
         }
         if let Some(breach) = measuring.as_mut().and_then(|measuring| measuring.measure()) {
@@ -153,9 +154,9 @@ fn watch(
         if sent == EndStage::Terminated {
             terminated.orphans(init);
         }
-        let wake_at = deadline.map(|at| match sent {
-            EndStage::Terminated => at.min(Instant::now() + POLL),
-            _ => at,
+        let wake_at = deadline.map(|end| match sent {
+            EndStage::Terminated => end.min(Instant::now() + POLL),
+            _ => end,
         });
         let measure = measuring.as_ref().map(|measuring| measuring.next());
         let wake_at = wake_at.into_iter().chain(measure).min();
@@ -184,8 +185,8 @@ fn watch(
                 }
             };
             // A second stop request never gives more time.
-            let at = Instant::now() + grace;
-            deadline = Some(deadline.map_or(at, |deadline| deadline.min(at)));
+            let end = Instant::now() + grace;
+            deadline = Some(deadline.map_or(end, |deadline| deadline.min(end)));
         }
     }
 }

@@ -8,6 +8,22 @@ const USUAL: UidRange = UidRange {
     last: 524_287,
 };
 
+/// A text that is no range of user ids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotARange(String);
+
+impl fmt::Display for NotARange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?} is no range of user ids above 0, such as {USUAL}",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NotARange {}
+
 /// User ids, each of which one run has; a group has the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UidRange {
@@ -25,9 +41,9 @@ impl UidRange {
     /// Reads `<first>-<last>`.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn parse(text: &str) -> Result<UidRange, String> {
-        let wrong = || format!("{text:?} is no range of user ids above 0, such as {USUAL}");
+    /// If it is no such range, or has the id 0.
+    pub fn parse(text: &str) -> Result<UidRange, NotARange> {
+        let wrong = || NotARange(text.to_owned());
         let (first, last) = text.split_once('-').ok_or_else(wrong)?;
         let number = |text: &str| {
             text.trim()

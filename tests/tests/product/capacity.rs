@@ -193,8 +193,8 @@ fn verification(world: &World, org: &OrgId) -> Verification {
     }))
     .unwrap();
     let run = json!({ "runId": RunId::new(now, 1), "workOrderId": WorkOrderId::new(now, 1) });
-    let of = (request, serde_json::from_value(run).unwrap());
-    Verification::new(org, &id, of, world.cloud.mint.secret(), now)
+    let subject = (request, serde_json::from_value(run).unwrap());
+    Verification::new(org, &id, subject, world.cloud.mint.secret(), now)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -294,7 +294,7 @@ async fn however_many_organizations_wait_those_that_came_first_are_first() {
     }
     let max = MaxTasks::new(2).unwrap();
     let now = began.plus_ms(WAITERS);
-    let ask = async |nth: i64, at| store.capacity(&org(nth), "task", max, at).await.unwrap();
+    let ask = async |nth: i64, now| store.capacity(&org(nth), "task", max, now).await.unwrap();
     let last = ask(WAITERS - 1, now).await;
     assert!(last.permit.is_none() && last.is_waiting);
     assert_eq!(last.others, [org(0), org(1)]);

@@ -17,13 +17,13 @@ const ALL_ITEMS: &str = r#"{"items": {"nth": 0, "of": 1}}"#;
 
 type Item = HashMap<String, AttributeValue>;
 
-fn due(pk: &str, sk: &str, shard: usize, at: i64) -> Item {
+fn due(pk: &str, sk: &str, shard: usize, due_at: i64) -> Item {
     let text = |text: &str| AttributeValue::S(text.to_owned());
     Item::from([
         ("pk".to_owned(), text(pk)),
         ("sk".to_owned(), text(sk)),
         ("dueShard".to_owned(), text(&format!("due#{shard}"))),
-        ("dueAt".to_owned(), AttributeValue::N(at.to_string())),
+        ("dueAt".to_owned(), AttributeValue::N(due_at.to_string())),
     ])
 }
 

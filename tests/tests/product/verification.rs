@@ -47,7 +47,7 @@ async fn workspace_of(
     dir
 }
 
-/// As [`workspace_of`], of the service's own organization.
+/// Makes a workspace of the service's own organization.
 async fn workspace(service: &TestService, files: &[(&str, &str)]) -> PathBuf {
     workspace_of(service, (&service.org, &service.client), files).await
 }

@@ -36,7 +36,7 @@ pub(crate) struct Environment {
     pub(crate) of_run: Option<RunEnvironment>,
     /// All values of it that must not be seen.
     pub(crate) masks: Masks,
-    /// What points programs at its registries; the environment's own variables count before.
+    /// Variables that point programs at the environment's registries; the environment's own variables count before.
     pub(crate) proxies: Variables,
     /// The way to the hosts that it names; absent where commands reach every network in every phase.
     egress: Option<EgressProxy>,

@@ -92,7 +92,7 @@ pub(super) fn check(plan: &Plan, text: &str) -> Result<(), String> {
     }
     for (name, globs) in plan.globs() {
         let fits = |count: usize| glob_set(&globs[..count]).is_ok();
-        check_size(globs.len(), &fits, |at| format!("{name}[{at}]"))?;
+        check_size(globs.len(), &fits, |index| format!("{name}[{index}]"))?;
     }
     let patterns = patterns(plan);
     let compiled: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| *pattern).collect();
@@ -114,7 +114,7 @@ pub(super) fn check(plan: &Plan, text: &str) -> Result<(), String> {
             let line = text
                 .lines()
                 .position(|line| line.contains(pattern.as_str()));
-            let place = line.map_or(String::new(), |line| format!(" at line {}", line + 1));
+            let place = line.map_or(String::new(), |line| format!(" index line {}", line + 1));
             return Err(format!("{name} is not a regular expression{place}: {why}"));
         }
     }
@@ -216,8 +216,8 @@ mod tests {
             let why = fault(&text);
             assert!(why.starts_with(place) && why.contains("200"), "{why}");
         }
-        let one = format!("{{run: a, expect: {{contains: {}}}}}", list(150, "a"));
-        let why = fault(&format!("blackbox: {}", list(7, &one)));
+        let entry = format!("{{run: a, expect: {{contains: {}}}}}", list(150, "a"));
+        let why = fault(&format!("blackbox: {}", list(7, &entry)));
         assert!(
             why.contains("blackbox[6].expect.contains") && why.contains("1000"),
             "{why}"

@@ -31,8 +31,8 @@ impl Plan {
         needed.extend(judged.map(|command| command.name().to_owned()));
         // Each round adds what those of the round before need: there are no more rounds than commands.
         for _ in 0..contracts.len() {
-            let known = contracts.iter().filter(|one| needed.contains(one.name()));
-            let more = needs(known);
+            let needed_contracts = contracts.iter().filter(|one| needed.contains(one.name()));
+            let more = needs(needed_contracts);
             needed.extend(more);
         }
         (plan.contracts.commands).retain(|command| needed.contains(command.name()));

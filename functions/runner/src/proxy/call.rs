@@ -125,7 +125,7 @@ async fn pass(
     at_work(&shared)?;
     if let Some(hosts) = shared.hosts.as_ref().filter(|_| !body.is_empty()) {
         let checked = reach::check(hosts, &body);
-        checked.map_err(|why| Refusal::new(StatusCode::BAD_REQUEST, why))?;
+        checked.map_err(|why| Refusal::new(StatusCode::BAD_REQUEST, why.to_string()))?;
     }
     let target = route.target(head.uri.query());
     let (under_way, outgoing) = match route.dialect {

@@ -55,6 +55,8 @@ pub(crate) struct ProxyAddress {
     pub(crate) providers: Vec<Provider>,
     /// True if Bedrock answers Messages.
     pub(crate) has_bedrock: bool,
+    /// True if a provider may reach no hosts for a call but those that egress names.
+    pub(crate) limits_hosts: bool,
 }
 
 /// The proxy, open or shut.
@@ -106,6 +108,7 @@ impl Proxy {
             key: key.clone(),
             providers: upstream.providers(),
             has_bedrock: upstream.bedrock(Provider::Anthropic).is_some(),
+            limits_hosts: hosts.is_some(),
         };
         let shared = Arc::new(CallState {
             key,

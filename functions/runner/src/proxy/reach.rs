@@ -8,6 +8,7 @@ use std::fmt;
 use awo_domain::environment::EgressHosts;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use thiserror::Error;
 use url::{Host, Url};
 
 /// Members that hold what an agent's own tools are given or take, which no provider follows.
@@ -28,13 +29,45 @@ const SEARCHING_MODELS: [&str; 2] = ["-search", "deep-research"];
 const MAX_REPEATED: usize = 200;
 const DATA: &str = "data:";
 
+/// Reason of a refused call. Its words are for the agent and name the member.
+#[derive(Debug, Error)]
+pub(super) enum UnnamedReach {
+    #[error("the body is not valid: {0}")]
+    NotJson(#[from] serde_json::Error),
+    #[error(
+        "model: {0} searches the web, and egress of the environment names the hosts that may be reached"
+    )]
+    SearchingModel(String),
+    #[error(
+        "{0}.type: the provider would reach any host by this tool, and egress of the environment names \
+         those that may be reached: give it allowed_domains of these hosts"
+    )]
+    AnyHost(String),
+    #[error(
+        "{member}.allowed_domains: {domain} stands for the host and all below it: egress of the environment \
+         must name both, as {domain} and *.{domain}"
+    )]
+    Subdomains { member: String, domain: String },
+    #[error(
+        "{member}: egress of the environment names the hosts that may be reached, and this server has no {missing}"
+    )]
+    NoAddress {
+        member: String,
+        missing: &'static str,
+    },
+    #[error(
+        "{member}: egress of the environment does not name {host}, and the provider would reach it for this call: \
+         send the content itself, or add the host there if the run needs it"
+    )]
+    Host { member: String, host: String },
+}
+
 /// Checks that a provider reaches only hosts of these for a call with this body.
 ///
 /// # Errors
-/// A sentence for the agent that names the member.
-pub(super) fn check(hosts: &EgressHosts, body: &[u8]) -> Result<(), String> {
-    let node: Node<'_> =
-        serde_json::from_slice(body).map_err(|why| format!("the body is not valid: {why}"))?;
+/// The member by which it would reach another host, for the agent.
+pub(super) fn check(hosts: &EgressHosts, body: &[u8]) -> Result<(), UnnamedReach> {
+    let node: Node<'_> = serde_json::from_slice(body)?;
     Check { hosts }.node(&node, &Path::Root)
 }
 
@@ -98,7 +131,7 @@ struct Check<'h> {
 }
 
 impl Check<'_> {
-    fn node(&self, node: &Node<'_>, path: &Path<'_>) -> Result<(), String> {
+    fn node(&self, node: &Node<'_>, path: &Path<'_>) -> Result<(), UnnamedReach> {
         match node {
             Node::Object(members) => {
                 for (name, value) in members {
@@ -120,7 +153,7 @@ impl Check<'_> {
         owner: &Node<'_>,
         (name, value): (&str, &Node<'_>),
         path: &Path<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), UnnamedReach> {
         let is_given = name == "input" && owner.is_typed(|kind| TOOL_USES.contains(&kind));
         if is_given || OF_TOOLS.contains(&name) {
             return Ok(());
@@ -149,23 +182,20 @@ impl Check<'_> {
         self.node(value, path)
     }
 
-    fn urls_of(&self, node: &Node<'_>, path: &Path<'_>) -> Result<(), String> {
+    fn urls_of(&self, node: &Node<'_>, path: &Path<'_>) -> Result<(), UnnamedReach> {
         let mut urls = node.all("url").filter_map(Node::text);
         urls.try_for_each(|url| self.url(url, &Path::Member(path, "url")))
     }
 
-    fn model(model: &str) -> Result<(), String> {
+    fn model(model: &str) -> Result<(), UnnamedReach> {
         if SEARCHING_MODELS.iter().any(|part| model.contains(part)) {
-            let model = short(model);
-            return Err(format!(
-                "model: {model} searches the web, and egress of the environment names the hosts that may be reached"
-            ));
+            return Err(UnnamedReach::SearchingModel(short(model)));
         }
         Ok(())
     }
 
     /// A tool that the provider may run.
-    fn tool(&self, tool: &Node<'_>, path: &Path<'_>) -> Result<(), String> {
+    fn tool(&self, tool: &Node<'_>, path: &Path<'_>) -> Result<(), UnnamedReach> {
         if tool.is_typed(|kind| kind == "mcp") {
             return self.server(tool, "server_url", path);
         }
@@ -183,23 +213,17 @@ impl Check<'_> {
         });
         let domains: Vec<Option<&str>> = domains.map(Node::text).collect();
         if domains.is_empty() {
-            return Err(format!(
-                "{path}.type: the provider would reach any host by this tool, and egress of the environment names \
-                 those that may be reached: give it allowed_domains of these hosts"
-            ));
+            return Err(UnnamedReach::AnyHost(path.to_string()));
         }
         let mut others = domains
             .iter()
             .filter(|domain| !domain.is_some_and(|name| self.has_all_below(name)));
         match others.next() {
             None => Ok(()),
-            Some(domain) => {
-                let domain = short(domain.unwrap_or_default());
-                Err(format!(
-                    "{path}.allowed_domains: {domain} stands for the host and all below it: egress of the environment \
-                     must name both, as {domain} and *.{domain}"
-                ))
-            }
+            Some(domain) => Err(UnnamedReach::Subdomains {
+                member: path.to_string(),
+                domain: short(domain.unwrap_or_default()),
+            }),
         }
     }
 
@@ -210,17 +234,23 @@ impl Check<'_> {
     }
 
     /// A server of MCP that the provider would call.
-    fn server(&self, server: &Node<'_>, member: &str, path: &Path<'_>) -> Result<(), String> {
+    fn server(
+        &self,
+        server: &Node<'_>,
+        member: &'static str,
+        path: &Path<'_>,
+    ) -> Result<(), UnnamedReach> {
         let mut urls = server.all(member).filter_map(Node::text).peekable();
         if urls.peek().is_none() {
-            return Err(format!(
-                "{path}: egress of the environment names the hosts that may be reached, and this server has no {member}"
-            ));
+            return Err(UnnamedReach::NoAddress {
+                member: path.to_string(),
+                missing: member,
+            });
         }
         urls.try_for_each(|url| self.url(url, &Path::Member(path, member)))
     }
 
-    fn url(&self, url: &str, path: &Path<'_>) -> Result<(), String> {
+    fn url(&self, url: &str, path: &Path<'_>) -> Result<(), UnnamedReach> {
         // Bytes that the call brings along.
         let is_data = url
             .get(..DATA.len())
@@ -237,11 +267,10 @@ impl Check<'_> {
         if is_named {
             return Ok(());
         }
-        let named = host.map_or_else(|| short(url), |host| host.to_string());
-        Err(format!(
-            "{path}: egress of the environment does not name {named}, and the provider would reach it for this call: \
-             send the content itself, or add the host there if the run needs it"
-        ))
+        Err(UnnamedReach::Host {
+            member: path.to_string(),
+            host: host.map_or_else(|| short(url), |host| host.to_string()),
+        })
     }
 }
 

@@ -107,7 +107,7 @@ impl Upstream {
         &self.secret
     }
 
-    /// Its host, with the port where it is written.
+    /// Host of the registry, with the port where its URL has one.
     pub(super) fn host(&self) -> String {
         match (self.url.host_str(), self.url.port()) {
             (Some(host), Some(port)) => format!("{host}:{port}"),
@@ -311,19 +311,22 @@ mod tests {
     #[test]
     fn a_redirect_by_a_path_stays_at_the_registry() {
         let upstream = upstream("https://npm.example.com/private");
-        let of = |link| {
+        let upstream_of = |link| {
             let url = upstream.resolved("/private/a/b?x=1", link).unwrap();
             upstream.path_at_origin(&url)
         };
         assert_eq!(
-            of("/repo/files/x?y#z").as_deref(),
+            upstream_of("/repo/files/x?y#z").as_deref(),
             Some("/repo/files/x?y#z")
         );
-        assert_eq!(of("c").as_deref(), Some("/private/a/c"));
-        assert_eq!(of("//npm.example.com/x").as_deref(), Some("/x"));
-        assert_eq!(of("https://npm.example.com/x").as_deref(), Some("/x"));
-        assert_eq!(of("//elsewhere.example/x"), None);
-        assert_eq!(of("https://npm.example.com:8443/x"), None);
+        assert_eq!(upstream_of("c").as_deref(), Some("/private/a/c"));
+        assert_eq!(upstream_of("//npm.example.com/x").as_deref(), Some("/x"));
+        assert_eq!(
+            upstream_of("https://npm.example.com/x").as_deref(),
+            Some("/x")
+        );
+        assert_eq!(upstream_of("//elsewhere.example/x"), None);
+        assert_eq!(upstream_of("https://npm.example.com:8443/x"), None);
     }
 
     #[test]

@@ -36,7 +36,7 @@ struct Local {
     kind: RegistryKind,
     /// The name of its secret, by which its variable is called.
     secret: String,
-    /// Its own name, where it has one.
+    /// Name of the registry, where it has one.
     name: Option<String>,
     scopes: Vec<String>,
     /// True if it takes the place of the package manager's own registry.

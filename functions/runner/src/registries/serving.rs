@@ -50,7 +50,7 @@ pub(super) struct Caller<'a> {
     /// Path and query.
     target: &'a str,
     pub(super) path: &'a str,
-    /// Where the registry's origin is for it.
+    /// Address on loopback that stands for the registry's origin.
     pub(super) local: &'a str,
     /// True if tarballs that an answer of npm names are to lead through here.
     pub(super) rewrites: bool,
@@ -180,8 +180,8 @@ impl Serving {
             rewrites: false,
         };
         let plain = HeaderMap::new();
-        let asked = self.upstream.send(Method::GET, &target, &plain);
-        if let Ok(got) = asked.await
+        let response = self.upstream.send(Method::GET, &target, &plain);
+        if let Ok(got) = response.await
             && self.is_page(&got, &caller)
         {
             self.page(got, &caller).await;

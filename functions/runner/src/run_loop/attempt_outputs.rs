@@ -67,8 +67,8 @@ mod tests {
         outputs.add(Some(&output("call: 529")));
         outputs.add(None);
         let all = outputs.followed_by(Some(&output("done\n"))).unwrap();
-        let wanted = "=== attempt 1 ===\ncall: 529\n=== attempt 2 ===\n=== attempt 3 ===\ndone\n";
-        assert_eq!(all.utf8(), wanted);
-        assert_eq!(all.total(), wanted.len() as u64);
+        let expected = "=== attempt 1 ===\ncall: 529\n=== attempt 2 ===\n=== attempt 3 ===\ndone\n";
+        assert_eq!(all.utf8(), expected);
+        assert_eq!(all.total(), expected.len() as u64);
     }
 }

@@ -106,7 +106,7 @@ impl Work<'_> {
         }
     }
 
-    /// What is left of an attempt that does not count: what it used, and its session.
+    /// Keeps the usage and the session of an attempt that does not count.
     async fn account(&self, tally: &mut Tally, attempt: Attempt) {
         tally.usage.extend(attempt.usage.iter().cloned());
         self.meter.lock().spent(&tally.usage);

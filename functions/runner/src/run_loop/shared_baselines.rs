@@ -27,12 +27,12 @@ impl Work<'_> {
         let Some(plan_hash) = self.plan_hash() else {
             return Vec::new();
         };
-        let asked = BaselineRequest {
+        let request = BaselineRequest {
             commit: self.base.commit.clone(),
             plan_hash,
             results,
         };
-        match self.reporter.baseline(asked).await {
+        match self.reporter.baseline(request).await {
             Ok(answer) => answer.results,
             Err(why) => {
                 tracing::info!(event = "baseline_not_shared", %why, "the stored results of the base are not known");

@@ -183,7 +183,7 @@ impl Work<'_> {
             .await
     }
 
-    /// As [`Work::judge_at`], by another plan than the run's.
+    /// Judges a commit as [`Work::judge_at`] does, by another plan than the run's.
     pub(super) async fn judge_plan(
         &self,
         plan: &Plan,

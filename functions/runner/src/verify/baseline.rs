@@ -126,8 +126,8 @@ pub(crate) fn storable(results: &[PluginResult]) -> Vec<PluginResult> {
         let commands = result.checks.iter().filter(|check| is_counted(check));
         let names: Vec<&str> = commands.map(|check| check.name.as_str()).collect();
         let checks = result.checks.iter().filter(|check| {
-            let of = names.iter().any(|name| is_of_command(&check.name, name));
-            of && check.status != Status::Error
+            let is_of_a_command = names.iter().any(|name| is_of_command(&check.name, name));
+            is_of_a_command && check.status != Status::Error
         });
         PluginResult {
             summary: String::new(),

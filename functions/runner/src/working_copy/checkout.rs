@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::git_call::{Git, first_of};
+use super::git_call::{CheckoutError, Git, refusal};
 use crate::litter;
 
 /// Mode of a submodule in an index.
@@ -22,8 +22,8 @@ const MAX_NESTED: usize = 10;
 /// that holds its files, but for what its `.gitignore` and litter exclude.
 ///
 /// # Errors
-/// Git's own reason, for people.
-pub(super) fn check_out(dir: &Path, to: &Path) -> Result<PathBuf, String> {
+/// [`CheckoutError`], with git's own words.
+pub(super) fn check_out(dir: &Path, to: &Path) -> Result<PathBuf, CheckoutError> {
     match repository_of(dir)? {
         Some(source) => {
             source.clone_to(to, 0)?;
@@ -46,7 +46,7 @@ struct Source {
 }
 
 /// The repository around `dir`, unless it ignores `dir`: then `dir` is none of its business.
-fn repository_of(dir: &Path) -> Result<Option<Source>, String> {
+fn repository_of(dir: &Path) -> Result<Option<Source>, CheckoutError> {
     let queries = [
         "--show-toplevel",
         "--absolute-git-dir",
@@ -63,14 +63,14 @@ fn repository_of(dir: &Path) -> Result<Option<Source>, String> {
             return if is_none {
                 Ok(None)
             } else {
-                Err(first_of(&reason))
+                Err(refusal(&answer.stderr))
             };
         }
         let line = answer.stdout.strip_suffix(b"\n").unwrap_or(&answer.stdout);
         paths.push(PathBuf::from(OsString::from_vec(line.to_vec())));
     }
     let [top, git_dir, common_dir, prefix] =
-        <[PathBuf; 4]>::try_from(paths).map_err(|_| "git named no work tree".to_owned())?;
+        <[PathBuf; 4]>::try_from(paths).map_err(|_| refusal(b"git named no work tree"))?;
     let is_ignored = !prefix.as_os_str().is_empty()
         && Git::at(dir)
             .output(["check-ignore", "--quiet", "."])?
@@ -85,37 +85,35 @@ fn repository_of(dir: &Path) -> Result<Option<Source>, String> {
 }
 
 impl Source {
-    fn clone_to(&self, to: &Path, depth: usize) -> Result<(), String> {
-        let mut clone = Git::at(&self.top);
-        clone.command.args([
-            "clone",
-            "--quiet",
-            "--shared",
-            "--no-checkout",
-            "--template=",
-            "--",
-        ]);
-        clone.command.args([self.top.as_os_str(), to.as_os_str()]);
-        clone.done()?;
-        let checkout = Git::at(to);
-        self.copy_settings(to)?;
+    fn clone_to(&self, to: &Path, depth: usize) -> Result<(), CheckoutError> {
+        self.clone_bare(to)?;
         let index = self.snapshot(to)?;
-        let tree = Git::at(to).with_index(&index).line(["write-tree"])?;
         let head = Git::at(to)
             .line(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
             .ok();
-        let commit = commit_of(to, &tree, head.as_deref())?;
-        checkout.run(["update-ref", "HEAD", commit.as_str()])?;
-        Git::at(to).run(["read-tree", "--reset", "-u", "HEAD"])?;
-        fs::remove_file(&index).map_err(|why| why.to_string())?;
-        if depth < MAX_NESTED {
-            self.check_out_submodules(to, depth)?;
-        }
-        Ok(())
+        fill(to, &index, head.as_deref())?;
+        self.check_out_submodules(to, depth)
+    }
+
+    /// Clones at one of its commits, without what the work tree adds.
+    fn clone_at(&self, to: &Path, commit: &str, depth: usize) -> Result<(), CheckoutError> {
+        self.clone_bare(to)?;
+        Git::at(to).run(["checkout", "--quiet", "--detach", commit])?;
+        self.check_out_submodules(to, depth)
+    }
+
+    /// Makes a clone without files, which shares the objects.
+    fn clone_bare(&self, to: &Path) -> Result<(), CheckoutError> {
+        let mut clone = Git::at(&self.top);
+        clone.command.args(["clone", "--quiet", "--shared"]);
+        clone.command.args(["--no-checkout", "--template=", "--"]);
+        clone.command.args([self.top.as_os_str(), to.as_os_str()]);
+        clone.done()?;
+        self.copy_settings(to)
     }
 
     /// Gives the checkout the origin's address, without a credential, and the place of LFS contents.
-    fn copy_settings(&self, to: &Path) -> Result<(), String> {
+    fn copy_settings(&self, to: &Path) -> Result<(), CheckoutError> {
         let origin = Git::at(&self.top)
             .line(["config", "--get", "remote.origin.url"])
             .ok();
@@ -134,12 +132,10 @@ impl Source {
 
     /// An index of the work tree as it is: its changes and its new files are in it, litter is not. The
     /// objects that it adds are the checkout's.
-    fn snapshot(&self, to: &Path) -> Result<PathBuf, String> {
+    fn snapshot(&self, to: &Path) -> Result<PathBuf, CheckoutError> {
         let index = to.join(".git/index.working-copy");
         match fs::copy(self.git_dir.join("index"), &index) {
-            Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
-                return Err(format!("the index cannot be read: {why}"));
-            }
+            Err(why) if why.kind() != std::io::ErrorKind::NotFound => return Err(why.into()),
             _ => {}
         }
         let in_source = || {
@@ -155,7 +151,10 @@ impl Source {
     }
 
     /// Checks out the submodules that the working copy has, at the commits at which it has them.
-    fn check_out_submodules(&self, to: &Path, depth: usize) -> Result<(), String> {
+    fn check_out_submodules(&self, to: &Path, depth: usize) -> Result<(), CheckoutError> {
+        if depth == MAX_NESTED {
+            return Ok(());
+        }
         let staged = Git::at(to).bytes(["ls-files", "--stage", "-z"])?;
         let links = staged.split(|byte| *byte == 0);
         for link in links.filter(|entry| entry.starts_with(SUBMODULE)) {
@@ -178,30 +177,10 @@ impl Source {
         }
         Ok(())
     }
-
-    fn clone_at(&self, to: &Path, commit: &str, depth: usize) -> Result<(), String> {
-        let mut clone = Git::at(&self.top);
-        clone.command.args([
-            "clone",
-            "--quiet",
-            "--shared",
-            "--no-checkout",
-            "--template=",
-            "--",
-        ]);
-        clone.command.args([self.top.as_os_str(), to.as_os_str()]);
-        clone.done()?;
-        self.copy_settings(to)?;
-        Git::at(to).run(["checkout", "--quiet", "--detach", commit])?;
-        if depth < MAX_NESTED {
-            self.check_out_submodules(to, depth)?;
-        }
-        Ok(())
-    }
 }
 
 /// Makes a repository of the files of a folder that is in none.
-fn import(dir: &Path, to: &Path) -> Result<(), String> {
+fn import(dir: &Path, to: &Path) -> Result<(), CheckoutError> {
     let mut init = Git::at(dir);
     init.command
         .args(["init", "--quiet", "--template=", "--"])
@@ -215,15 +194,20 @@ fn import(dir: &Path, to: &Path) -> Result<(), String> {
         git
     };
     add_all(dir, in_folder)?;
-    let tree = Git::at(to).with_index(&index).line(["write-tree"])?;
-    let commit = commit_of(to, &tree, None)?;
+    fill(to, &index, None)
+}
+
+/// Lets a checkout without files have the content of an index, as a commit on `head`.
+fn fill(to: &Path, index: &Path, head: Option<&str>) -> Result<(), CheckoutError> {
+    let tree = Git::at(to).with_index(index).line(["write-tree"])?;
+    let commit = commit_of(to, &tree, head)?;
     Git::at(to).run(["update-ref", "HEAD", commit.as_str()])?;
     Git::at(to).run(["read-tree", "--reset", "-u", "HEAD"])?;
-    fs::remove_file(&index).map_err(|why| why.to_string())
+    Ok(fs::remove_file(index)?)
 }
 
 /// Stages all files of a work tree but litter that the repository does not have among its own.
-fn add_all(top: &Path, git: impl Fn() -> Git) -> Result<(), String> {
+fn add_all(top: &Path, git: impl Fn() -> Git) -> Result<(), CheckoutError> {
     let tracked = paths(&git().bytes(["ls-files", "-z"])?);
     let untracked = git().bytes(["ls-files", "--others", "--exclude-standard", "-z"])?;
     let litter: Vec<PathBuf> = paths(&untracked)
@@ -256,7 +240,7 @@ fn paths(listed: &[u8]) -> Vec<PathBuf> {
 }
 
 /// The commit `head` if it has this tree, else a new one on it.
-fn commit_of(to: &Path, tree: &str, head: Option<&str>) -> Result<String, String> {
+fn commit_of(to: &Path, tree: &str, head: Option<&str>) -> Result<String, CheckoutError> {
     let Some(head) = head else {
         return Git::at(to).line(["commit-tree", "-m", "working copy", tree]);
     };

@@ -1,8 +1,10 @@
 //! Calls of git as the caller's user, for the checkout of a working copy.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+
+use thiserror::Error;
 
 /// Variables of git that name another repository: those of a hook that calls us, for example.
 const VARIABLES: [&str; 9] = [
@@ -23,6 +25,21 @@ const IDENTITY: [(&str, &str); 4] = [
     ("GIT_COMMITTER_NAME", "awo verify"),
     ("GIT_COMMITTER_EMAIL", "awo@localhost"),
 ];
+
+/// Reason why a working copy has no checkout.
+#[derive(Debug, Error)]
+pub enum CheckoutError {
+    /// Git cannot be started: it has to be installed.
+    #[error("git cannot be started: {0}")]
+    NoGit(io::Error),
+    /// Git refuses, with its own words: the repository has to be repaired.
+    #[error("{0}")]
+    Refused(String),
+    /// A file of the repository or of the checkout cannot be read or written.
+    #[error("the checkout cannot be made: {0}")]
+    Files(#[from] io::Error),
+}
+
 /// One call of git.
 pub(super) struct Git {
     pub(super) command: Command,
@@ -57,60 +74,59 @@ impl Git {
     pub(super) fn output<const N: usize>(
         mut self,
         args: [&str; N],
-    ) -> Result<std::process::Output, String> {
+    ) -> Result<Output, CheckoutError> {
         self.command.args(args);
         let output = self.command.stdin(Stdio::null()).output();
-        output.map_err(|why| format!("git cannot be started: {why}"))
+        output.map_err(CheckoutError::NoGit)
     }
 
-    pub(super) fn bytes<const N: usize>(self, args: [&str; N]) -> Result<Vec<u8>, String> {
-        let output = self.output(args)?;
-        if output.status.success() {
-            Ok(output.stdout)
-        } else {
-            Err(first_of(&String::from_utf8_lossy(&output.stderr)))
-        }
+    pub(super) fn bytes<const N: usize>(self, args: [&str; N]) -> Result<Vec<u8>, CheckoutError> {
+        printed(self.output(args)?)
     }
 
-    pub(super) fn line<const N: usize>(self, args: [&str; N]) -> Result<String, String> {
+    pub(super) fn line<const N: usize>(self, args: [&str; N]) -> Result<String, CheckoutError> {
         let bytes = self.bytes(args)?;
         Ok(String::from_utf8_lossy(&bytes)
             .trim_end_matches('\n')
             .to_owned())
     }
 
-    pub(super) fn run<const N: usize>(self, args: [&str; N]) -> Result<(), String> {
+    pub(super) fn run<const N: usize>(self, args: [&str; N]) -> Result<(), CheckoutError> {
         self.bytes(args).map(drop)
     }
 
-    pub(super) fn done(self) -> Result<(), String> {
+    pub(super) fn done(self) -> Result<(), CheckoutError> {
         self.run([])
     }
 
-    pub(super) fn done_with(mut self, input: &[u8]) -> Result<(), String> {
+    pub(super) fn done_with(mut self, input: &[u8]) -> Result<(), CheckoutError> {
         self.command
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let cannot = |why: std::io::Error| format!("git cannot be started: {why}");
-        let mut child = self.command.spawn().map_err(cannot)?;
+        let mut child = self.command.spawn().map_err(CheckoutError::NoGit)?;
         // A git that ends early says why; what it did not read is of no use.
         let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input));
-        let output = child.wait_with_output().map_err(cannot)?;
-        if output.status.success() {
-            Ok(())
-        } else {
-            Err(first_of(&String::from_utf8_lossy(&output.stderr)))
-        }
+        printed(child.wait_with_output()?).map(drop)
     }
 }
 
-/// Git's reason, without its first word.
-pub(super) fn first_of(reason: &str) -> String {
+/// Output of a git that succeeded.
+fn printed(output: Output) -> Result<Vec<u8>, CheckoutError> {
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        Err(refusal(&output.stderr))
+    }
+}
+
+/// Refusal in git's own words, without the first one.
+pub(super) fn refusal(reason: &[u8]) -> CheckoutError {
+    let reason = String::from_utf8_lossy(reason);
     let reason = reason.trim().replace("fatal: ", "");
-    if reason.is_empty() {
+    CheckoutError::Refused(if reason.is_empty() {
         "git failed without a reason".to_owned()
     } else {
         reason
-    }
+    })
 }

@@ -128,15 +128,15 @@ fn without_forgiveness_or_without_names_a_failure_of_the_base_fails_the_verdict(
     }
 }
 
-/// Whether the last verification was verified, and by which evidence.
+/// Returns whether the last verification was verified, and by which evidence.
 fn evidence(ended: &EndedRunner) -> (bool, Evidence) {
-    let found = ended.events.iter().rev().find_map(|event| match event {
+    let verdict = ended.events.iter().rev().find_map(|event| match event {
         E::VerificationFinished {
             verified, evidence, ..
         } => Some((*verified, *evidence)),
         _ => None,
     });
-    found.unwrap()
+    verdict.unwrap()
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// Command lines of living processes that hold `mark`.
 pub fn alive(mark: &str) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut command_lines = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let read = |name: &str| {
             let bytes = fs::read(entry.path().join(name)).unwrap_or_default();
@@ -31,8 +31,8 @@ pub fn alive(mark: &str) -> Vec<String> {
             && !is_self
             && (read("cmdline").contains(mark) || read("environ").contains(mark))
         {
-            found.push(read("cmdline"));
+            command_lines.push(read("cmdline"));
         }
     }
-    found
+    command_lines
 }

@@ -22,7 +22,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Those of a part that begins now, alone in its invocation or not.
+    /// Bounds of a part that begins now, alone in its invocation or not.
     pub fn begin(is_alone: bool) -> Bounds {
         let (limit, at_once) = if is_alone {
             (ALONE, AT_ONCE)

@@ -49,13 +49,13 @@ async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(
 
 async fn find_task(state: &State, lease: &Lease) -> Result<Option<String>, Error> {
     let (compute, org, token) = (&state.compute, &lease.org_id, &lease.client_token);
-    let mut found = compute.find_task(org, token).await?;
+    let mut task_arn = compute.find_task(org, token).await?;
     for family in state.launcher.families(lease) {
-        if found.is_none() {
-            found = compute.find_stopped_task(&family, org, token).await?;
+        if task_arn.is_none() {
+            task_arn = compute.find_stopped_task(&family, org, token).await?;
         }
     }
-    Ok(found)
+    Ok(task_arn)
 }
 
 /// A task that should not run any more is stopped, as often as it takes; its run ends

@@ -79,11 +79,11 @@ mod tests {
 
     #[test]
     fn groups_of_shards_cover_every_shard_once() {
-        for of in [1, 2, 3, 8, 16, 40] {
-            let groups = (0..of).map(|nth| ShardGroup { nth, of });
+        for number in [1, 2, 3, 8, 16, 40] {
+            let groups = (0..number).map(|nth| ShardGroup { nth, of: number });
             let mut shards: Vec<u8> = groups.flat_map(ShardGroup::shards).collect();
             shards.sort_unstable();
-            assert!(shards.into_iter().eq(Store::due_shards()), "{of}");
+            assert!(shards.into_iter().eq(Store::due_shards()), "{number}");
         }
     }
 }

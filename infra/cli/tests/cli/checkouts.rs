@@ -100,15 +100,15 @@ async fn a_hook_of_git_verifies_the_repository_in_which_it_runs() {
 #[tokio::test]
 async fn worktrees_submodules_and_folders_of_a_repository_are_checked_out() {
     let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name);
-    repository(&at("part"), "true");
+    let path_of = |name: &str| dir.path().join(name);
+    repository(&path_of("part"), "true");
     repository(
-        &at("whole"),
+        &path_of("whole"),
         "test -e part/verify.yaml && git -C part describe --tags",
     );
-    let part = at("part");
+    let part = path_of("part");
     git(
-        &at("whole"),
+        &path_of("whole"),
         &[
             "submodule",
             "--quiet",
@@ -117,14 +117,14 @@ async fn worktrees_submodules_and_folders_of_a_repository_are_checked_out() {
             "part",
         ],
     );
-    let whole = verify(&at("whole"), &[]).await;
+    let whole = verify(&path_of("whole"), &[]).await;
     assert!(whole.out.contains("\nverified: "), "{whole:?}");
-    let folder = at("part/folder");
+    let folder = path_of("part/folder");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("Makefile"), "test:\n\t@echo 2 passed in 0.1s\n").unwrap();
     let folder = verify(&folder, &[]).await;
     assert!(folder.out.contains("2 tests: 2 passed"), "{folder:?}");
-    let tree = at("tree");
+    let tree = path_of("tree");
     git(
         &part,
         &["worktree", "add", "--quiet", tree.to_str().unwrap()],

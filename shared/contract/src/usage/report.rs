@@ -107,9 +107,9 @@ pub struct UsageReportShape {
 }
 
 impl UsageReportShape {
-    /// These rows of a report.
+    /// Rows `page` of a report.
     pub fn of(
-        asked: &ReportQuery,
+        query: &ReportQuery,
         report: &CostReport,
         page: Range<usize>,
         next_cursor: Option<String>,
@@ -121,10 +121,10 @@ impl UsageReportShape {
         };
         let rows = report.rows.iter().skip(page.start).take(page.len());
         UsageReportShape {
-            from: bound(asked.span.from, now),
-            to: bound(asked.span.until, now),
-            group_by: columns(asked, false).join(","),
-            bucket: asked.bucket.as_str(),
+            from: bound(query.span.from, now),
+            to: bound(query.span.until, now),
+            group_by: columns(query, false).join(","),
+            bucket: query.bucket.as_str(),
             rows: rows.map(row).collect(),
             totals: UsageReportRow::of(None, None, &report.totals),
             as_of: now,
@@ -134,12 +134,12 @@ impl UsageReportShape {
     }
 }
 
-fn bound(at: Option<Timestamp>, now: Timestamp) -> String {
-    let at = at.unwrap_or(now);
-    if at.start_of_day() == at {
-        at.day()
+fn bound(time: Option<Timestamp>, now: Timestamp) -> String {
+    let time = time.unwrap_or(now);
+    if time.start_of_day() == time {
+        time.day()
     } else {
-        at.to_string()
+        time.to_string()
     }
 }
 
@@ -149,10 +149,10 @@ fn minutes(seconds: i64) -> f64 {
 
 /// The dimension of rows. A user has its tenant beside it.
 #[must_use]
-pub fn columns(asked: &ReportQuery, with_tenants: bool) -> Vec<String> {
-    let tenant = asked.by == Some(Dimension::TenantUser) && with_tenants;
+pub fn columns(query: &ReportQuery, with_tenants: bool) -> Vec<String> {
+    let tenant = query.by == Some(Dimension::TenantUser) && with_tenants;
     let tenant = tenant.then(|| Dimension::Tenant.name());
-    let by = asked.by.iter().map(Dimension::name);
-    let model = asked.by_model.then(|| "model".to_owned());
+    let by = query.by.iter().map(Dimension::name);
+    let model = query.by_model.then(|| "model".to_owned());
     model.into_iter().chain(tenant).chain(by).collect()
 }

@@ -45,7 +45,7 @@ pub struct WebhookChange {
     url: Option<WebhookUrl>,
     events: Option<Vec<EventType>>,
     description: Option<String>,
-    /// Whether the webhook is to be enabled.
+    /// New state of the webhook, if it is to change.
     pub enabled: Option<bool>,
 }
 

@@ -28,7 +28,7 @@ const ONLY_VERIFY: &str = "is allowed only with the agent type verify";
 /// The body of a create.
 #[derive(Debug)]
 pub struct NewWorkOrder {
-    /// Whether `file:///` repositories may be cloned.
+    /// True if `file:///` repositories may be cloned.
     pub allow_file: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct WorkOrderFields {
     pub environment: Option<EnvironmentName>,
     /// The branch whose plan counts.
     pub verify_base: Option<Branch>,
-    /// Whether protected files have the content of `verify_base`.
+    /// True if protected files have the content of `verify_base`.
     pub protect: bool,
 }
 

@@ -115,7 +115,7 @@ pub struct CanceledShape<'a> {
     pub status: WorkOrderStatus,
     /// For people.
     pub message: &'static str,
-    /// Whether it had compute that is being stopped.
+    /// True if it had compute that is being stopped.
     pub was_running: bool,
 }
 
@@ -136,7 +136,7 @@ pub struct KilledShape<'a> {
     pub status: WorkOrderStatus,
     /// For people.
     pub message: String,
-    /// Why the kill could not be confirmed.
+    /// Reason why the kill could not be confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'static str>,
 }
@@ -146,17 +146,17 @@ pub struct KilledShape<'a> {
 #[serde(rename_all = "camelCase")]
 #[schema(as = PurgeResult)]
 pub struct PurgeShape {
-    /// How many work orders this call deleted.
+    /// Number of work orders that this call deleted.
     deleted_count: usize,
-    /// Their ids.
+    /// Ids of the deleted work orders.
     deleted_ids: Vec<WorkOrderId>,
-    /// How many work orders match now; only in the answer to a dry run.
+    /// Number of work orders that match now; only in the answer to a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     would_delete: Option<u64>,
 }
 
 impl PurgeShape {
-    /// These are deleted.
+    /// Answer to a call that deleted `ids`.
     #[must_use]
     pub fn deleted(ids: Vec<WorkOrderId>) -> PurgeShape {
         PurgeShape {

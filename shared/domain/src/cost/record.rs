@@ -180,14 +180,14 @@ impl CostRecord {
         verification.map_or(self.run_id.as_str(), VerificationId::as_str)
     }
 
-    /// When its hold was made, unless it waited for a budget.
+    /// Time at which its hold was made, unless it waited for a budget.
     #[must_use]
     pub fn made_at(&self) -> Timestamp {
         let verification = self.verification_id.as_ref();
         verification.map_or(self.run_id.made_at(), VerificationId::made_at)
     }
 
-    /// How it ended, as reports and exports name it.
+    /// Outcome, as reports and exports name it.
     #[must_use]
     pub fn outcome_name(&self) -> Option<&'static str> {
         match self.verification_id {

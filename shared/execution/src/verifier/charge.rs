@@ -63,13 +63,13 @@ impl Verifier {
         }
     }
 
-    /// What it may cost: its own time, and a minute at least, at its size.
+    /// Credits that it may cost: its own time, and a minute at least, at its size.
     pub(super) fn hold(&self, request: &Request, run: &VerifiedRun) -> MicroCredits {
         let ms = request_ms(request).max(LEAST_HOLD_MS);
         self.rates.sized(run.size).cost(NanoUsd::ZERO, ms)
     }
 
-    /// What it costs: nothing before its first process of client code, nor where `is_free`.
+    /// Charge of its compute; free before its first process of client code, and where `is_free`.
     pub(super) fn charge(&self, of: &Verification, is_free: bool, now: Timestamp) -> Charge {
         let compute_ms = of.compute_ms(now);
         let rates = self.rates.sized(of.run.as_ref().and_then(|run| run.size));

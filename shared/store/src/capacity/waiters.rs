@@ -32,9 +32,9 @@ const FORGOTTEN_MS: i64 = 3_600_000;
 /// The organizations that wait for capacity, as far as they were read.
 #[derive(Debug, Default)]
 struct Waiters {
-    /// Those that still ask.
+    /// Organizations that still ask.
     asking: Vec<PermitsItem>,
-    /// Those that have stopped, and when they asked last.
+    /// Organizations that have stopped asking, each with the time of its last request in Unix milliseconds.
     stopped: Vec<(OrgId, i64)>,
 }
 
@@ -59,8 +59,8 @@ impl Store {
         self.due_keys(partition, after, now, WAITERS).await
     }
 
-    /// As many of those that have waited longest as there are free permits, and this organization, if it
-    /// waits. Those that stopped asking are removed.
+    /// Returns the organizations that have waited longest, as many as there are free permits, and this
+    /// one if it waits. Organizations that stopped asking are removed.
     pub(super) async fn first_waiters(
         &self,
         first: DuePage<DueKey>,

@@ -91,7 +91,7 @@ pub(crate) enum ItemKind {
     Purchased,
     /// Hold, never changed: `<org>#hold`, id of a run or a manual verification.
     Hold,
-    /// How the hold was resolved, never changed: `<org>#settled`, the hold's id.
+    /// Resolution of a hold, never changed: `<org>#settled`, the hold's id.
     Settlement,
     /// What a budget counts in a period: `<org>#budget`; budget id, epoch and period.
     BudgetCounter,

@@ -107,8 +107,8 @@ impl Store {
                 committed => return self.credited(org, committed).await,
             }
         }
-        let known: Option<LedgerEntry> = self.get(&Key::ledger_entry(org, id)).await?;
-        match known {
+        let entry: Option<LedgerEntry> = self.get(&Key::ledger_entry(org, id)).await?;
+        match entry {
             Some(_) => self.balance(org).await,
             None => Err(work.beyond(cost)),
         }

@@ -46,7 +46,7 @@ struct BaselineItem {
     results: Vec<PluginResult>,
     /// Unix seconds after which DynamoDB may remove it.
     ttl: i64,
-    /// When it no longer counts.
+    /// Time from which it no longer counts.
     expires_at: Timestamp,
     v: u32,
 }
@@ -108,8 +108,8 @@ impl Store {
 }
 
 fn add(results: &mut Vec<PluginResult>, more: PluginResult) {
-    let mut known = results.iter_mut();
-    let same = known.find(|of| of.plugin_id == more.plugin_id);
+    let mut own_results = results.iter_mut();
+    let same = own_results.find(|of| of.plugin_id == more.plugin_id);
     let Some(same) = same else {
         results.push(more);
         return;

@@ -83,13 +83,13 @@ pub struct Verification {
     /// older than its charge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<VerifiedRun>,
-    /// Its hold, in micro-credits.
+    /// Hold in micro-credits.
     #[serde(default)]
     pub hold_micro: i64,
-    /// When the first process of client code could start: its compute is paid from then on.
+    /// Time from which a process of client code could run: compute is paid from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed_at: Option<Timestamp>,
-    /// When its result came.
+    /// Arrival of its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
     /// The secret part of the nonce, until it is claimed.

@@ -216,12 +216,15 @@ impl OverdueItem {
             return Some(OverdueItem::Event { org_id });
         }
         let webhook = kind.strip_suffix("#delivery")?;
-        let at = DeliveryRef {
+        let reference = DeliveryRef {
             org_id,
             webhook_id: WebhookId::parse(webhook).ok()?,
             id: DeliveryId::parse(&key.sk).ok()?,
         };
         let due_at = key.due_at;
-        Some(OverdueItem::Delivery { at, due_at })
+        Some(OverdueItem::Delivery {
+            at: reference,
+            due_at,
+        })
     }
 }

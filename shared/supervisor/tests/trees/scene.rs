@@ -42,6 +42,8 @@ impl SupervisedTree {
             .args(extra)
             .args(["--", "sh", "-c", script])
             .env(MARK, mark.split_once('=').unwrap().1)
+            // The folder of the tests may lie in one that a command has for itself.
+            .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -32,8 +32,8 @@ impl System {
         }))
         .expect("a request");
         let id = VerificationId::new(now, mint.random(now));
-        let of = (request, VerifiedRun::of(&run, &order));
-        let new = Verification::new(org, &id, of, NONCE.to_owned(), now).holding(HOLD);
+        let subject = (request, VerifiedRun::of(&run, &order));
+        let new = Verification::new(org, &id, subject, NONCE.to_owned(), now).holding(HOLD);
         let store = if std::ptr::eq(functions, &world.faulty) {
             world.faulty_store()
         } else {

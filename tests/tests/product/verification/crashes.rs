@@ -59,8 +59,8 @@ impl<'a> Scene<'a> {
         }))
         .unwrap();
         let run = json!({ "runId": RunId::new(now, 1), "workOrderId": WorkOrderId::new(now, 1) });
-        let of = (request, serde_json::from_value(run).unwrap());
-        let new = Verification::new(&org.id, &id, of, NONCE.to_owned(), now);
+        let subject = (request, serde_json::from_value(run).unwrap());
+        let new = Verification::new(&org.id, &id, subject, NONCE.to_owned(), now);
         let new = new.holding(MicroCredits::from_credits(1));
         Scene { world, org, new }
     }
@@ -74,17 +74,17 @@ impl<'a> Scene<'a> {
 
     async fn once(&self, step: Step, store: &Store) {
         let now = self.world.cloud.clock.now();
-        let found = self.found().await;
-        let (Some(found), true) = (&found, step != Step::Begin) else {
+        let stored = self.found().await;
+        let (Some(stored), true) = (&stored, step != Step::Begin) else {
             let max = MaxTasks::new(100).unwrap();
             drop(store.begin_verification(self.new.clone(), max, now).await);
             return;
         };
-        let report = |report| store.keep_verification(found, TOKEN_HASH, report, now);
+        let report = |report| store.keep_verification(stored, TOKEN_HASH, report, now);
         match step {
             Step::Begin => {}
             Step::Claim => {
-                drop(store.claim_verification(found, NONCE, TOKEN_HASH).await);
+                drop(store.claim_verification(stored, NONCE, TOKEN_HASH).await);
             }
             Step::Begun => drop(report(VerificationReport::Begun {}).await),
             Step::Finished => {
@@ -98,7 +98,7 @@ impl<'a> Scene<'a> {
             }
             Step::End => drop(
                 store
-                    .end_verification(found, &charge(self.world, found), now)
+                    .end_verification(stored, &charge(self.world, stored), now)
                     .await,
             ),
         }

@@ -91,16 +91,19 @@ async fn a_verification_ends_by_its_time_with_what_it_has_found_until_then() {
 async fn two_at_once_and_a_killed_task_is_reported_and_gives_its_place_back() {
     let service = quiet_service().await;
     let plan = ("verify.yaml", AT_WORK);
-    let one = workspace(&service, &[plan]).await;
+    let work_dir = workspace(&service, &[plan]).await;
     let two = workspace(&service, &[plan, ("a", "")]).await;
     let long = json!({ "timeoutMs": 600_000 });
     let killed = async {
         let began = Instant::now();
-        let answers = tokio::join!(verify(&service, &one, &long), verify(&service, &two, &long));
+        let answers = tokio::join!(
+            verify(&service, &work_dir, &long),
+            verify(&service, &two, &long)
+        );
         (began.elapsed(), answers.0, answers.1)
     };
     let meanwhile = async {
-        for dir in [&one, &two] {
+        for dir in [&work_dir, &two] {
             until_at_work(&dir.join("started")).await;
         }
         let third = verify(&service, &two, &json!({})).await;
@@ -111,7 +114,7 @@ async fn two_at_once_and_a_killed_task_is_reported_and_gives_its_place_back() {
         let theirs = workspace_of(&service, (&other, &stranger), &[("README.md", "")]).await;
         let free = stranger.post(RUN, &json!({ "workDir": theirs })).await;
         assert_eq!(free.status, 200, "{}", free.text);
-        for dir in [&one, &two] {
+        for dir in [&work_dir, &two] {
             let (runner, _) = runner_and_supervisor(dir.to_str().unwrap());
             signal(runner, "-9");
         }
@@ -143,8 +146,8 @@ async fn what_nobody_ends_is_ended_by_the_sweep_and_gives_its_place_back() {
     .unwrap();
     let id = VerificationId::new(now, cloud.mint.random(now));
     let verified = verified_run(&service, &dir).await;
-    let of = (request, verified);
-    let forgotten = Verification::new(&service.org, &id, of, cloud.mint.secret(), now);
+    let subject = (request, verified);
+    let forgotten = Verification::new(&service.org, &id, subject, cloud.mint.secret(), now);
     let forgotten = forgotten.holding(MicroCredits::from_credits(1));
     let forgotten = store
         .begin_verification(forgotten, MaxTasks::new(100).unwrap(), now)

@@ -26,8 +26,8 @@ async fn dump(service: &TestService) -> Dump {
 
 async fn balance(client: &Client) -> (f64, f64) {
     let body = client.get("/v1/credits").await.body;
-    let of = |name: &str| body[name].as_f64().unwrap();
-    (of("balance"), of("reserved"))
+    let amount = |name: &str| body[name].as_f64().unwrap();
+    (amount("balance"), amount("reserved"))
 }
 
 async fn deductions(client: &Client) -> Vec<Value> {

@@ -41,9 +41,6 @@ impl Driver for Codex {
             "--skip-git-repo-check",
             // Its own sandbox fails, with exit code 0, where there are no user namespaces.
             "--dangerously-bypass-approvals-and-sandbox",
-            // A search by the provider would reach hosts that egress does not name.
-            "-c",
-            "web_search=\"disabled\"",
             "-c",
             "model_provider=\"awo\"",
             "-c",
@@ -59,7 +56,10 @@ impl Driver for Codex {
             "-c",
             "model_providers.awo.stream_max_retries=1",
         ];
+        // Its calls name the search of the web, which the proxy refuses then.
+        let no_search = start.proxy_address.limits_hosts;
         let options = [
+            ("-c", no_search.then_some("web_search=\"disabled\"")),
             ("-m", start.agent.model.as_deref()),
             ("resume", start.session_id),
         ];

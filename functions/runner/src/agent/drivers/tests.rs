@@ -16,6 +16,7 @@ fn proxy_address() -> ProxyAddress {
         key: "awo-run-1".to_owned(),
         providers: vec![Provider::Anthropic, Provider::Openai],
         has_bedrock: false,
+        limits_hosts: false,
     }
 }
 
@@ -91,6 +92,28 @@ fn codex_speaks_to_the_proxy_and_resumes_its_thread() {
         "{line}"
     );
     assert!(line.ends_with("-m gpt-5 resume t-1 -"), "{line}");
+    assert!(!line.contains("web_search"), "{line}");
+}
+
+#[test]
+fn codex_names_no_search_of_the_web_where_egress_limits_hosts() {
+    let agent = agent(AgentType::Codex, None);
+    let proxy_address = ProxyAddress {
+        limits_hosts: true,
+        ..proxy_address()
+    };
+    let start = Start {
+        agent: &agent,
+        path: OsStr::new("/nowhere"),
+        proxy_address: &proxy_address,
+        session_id: None,
+        usd_left: None,
+    };
+    let (argv, _) = command(&start).unwrap();
+    assert!(
+        argv.iter().any(|word| word == "web_search=\"disabled\""),
+        "{argv:?}"
+    );
 }
 
 #[test]

@@ -132,16 +132,16 @@ async fn the_next_setup_finds_what_one_has_left() {
 #[tokio::test]
 async fn a_branch_finds_its_own_entries_and_those_of_the_default_branch_alone() {
     let scene = Scene::new(5);
-    let of = |branch| key_of("node", "lock", branch, true);
+    let key_of_branch = |branch| key_of("node", "lock", branch, true);
     fill(&scene.layouts[0]);
-    keep(&scene, &of("evil"), &scene.layouts[0]).await;
-    for (branch, number, restored) in [("main", 1, 0), ("other", 2, 0), ("evil", 3, 2)] {
-        let found = restore(&scene, &of(branch), &scene.layouts[number]).await;
-        assert_eq!(found.len(), restored, "{branch}");
+    keep(&scene, &key_of_branch("evil"), &scene.layouts[0]).await;
+    for (branch, number, entries) in [("main", 1, 0), ("other", 2, 0), ("evil", 3, 2)] {
+        let restored = restore(&scene, &key_of_branch(branch), &scene.layouts[number]).await;
+        assert_eq!(restored.len(), entries, "{branch}");
     }
-    keep(&scene, &of("main"), &scene.layouts[0]).await;
+    keep(&scene, &key_of_branch("main"), &scene.layouts[0]).await;
     assert_eq!(
-        restore(&scene, &of("other"), &scene.layouts[4]).await,
+        restore(&scene, &key_of_branch("other"), &scene.layouts[4]).await,
         PATHS
     );
 }

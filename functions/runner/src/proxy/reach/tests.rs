@@ -3,7 +3,9 @@ use super::*;
 fn refusal(body: &str) -> Option<String> {
     let named = ["allowed.example", "*.allowed.example", "one.example"];
     let hosts = EgressHosts::of(&named.map(str::to_owned)).unwrap();
-    check(&hosts, body.as_bytes()).err()
+    check(&hosts, body.as_bytes())
+        .err()
+        .map(|why| why.to_string())
 }
 
 /// Bodies of calls, and the member of each by which the provider would reach a host.

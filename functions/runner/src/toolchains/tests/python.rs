@@ -13,7 +13,7 @@ fn a_project_of_python_is_installed_as_it_declares_itself() {
     );
     let groups = format!("{project}[dependency-groups]\ndev = [\"pytest\"]\n");
     let with_build = format!("{project}{build}");
-    for (files, wanted) in [
+    for (files, expected) in [
         (vec![("pyproject.toml", project), ("test_a.py", UNITTEST)], vec!["python3 -m unittest".to_owned()]),
         (vec![("pyproject.toml", project), ("test_a.py", PYTEST)], vec!["python3 -m pytest -q".to_owned()]),
         (
@@ -53,7 +53,7 @@ fn a_project_of_python_is_installed_as_it_declares_itself() {
             vec![format!("{venv} -r requirements/test.txt -e ."), in_venv.to_owned()],
         ),
     ] {
-        assert_eq!(steps(&files), wanted, "{files:?}");
+        assert_eq!(steps(&files), expected, "{files:?}");
     }
 }
 
@@ -61,7 +61,7 @@ fn a_project_of_python_is_installed_as_it_declares_itself() {
 fn a_project_of_python_is_installed_by_the_tool_that_it_names() {
     let project = "[project]\nname = \"p\"\nversion = \"1\"\n";
     let poetry = "[tool.poetry]\nname = \"p\"\n[tool.poetry.group.test]\noptional = true\n[tool.poetry.dependencies]\na = \"1\"\n";
-    for (files, wanted) in [
+    for (files, expected) in [
         (
             vec![
                 ("pyproject.toml", project),
@@ -96,7 +96,7 @@ fn a_project_of_python_is_installed_by_the_tool_that_it_names() {
             ],
         ),
     ] {
-        assert_eq!(steps(&files), wanted, "{files:?}");
+        assert_eq!(steps(&files), expected, "{files:?}");
     }
 }
 
@@ -107,7 +107,7 @@ fn the_task_runner_of_a_project_of_python_runs_its_tests() {
     let venv = "python3 -m venv ~/venv && ~/venv/bin/python -m pip install -q";
     let in_venv = "~/venv/bin/python -m pytest -q";
     let hatch = format!("{project}{build}[tool.hatch.envs.default.scripts]\ntest = \"pytest\"\n");
-    for (files, wanted) in [
+    for (files, expected) in [
         (
             vec![("pyproject.toml", hatch.as_str()), ("test_a.py", PYTEST)],
             vec![
@@ -147,6 +147,6 @@ fn the_task_runner_of_a_project_of_python_runs_its_tests() {
             vec![format!("{venv} nox"), "~/venv/bin/nox -s tests".to_owned()],
         ),
     ] {
-        assert_eq!(steps(&files), wanted, "{files:?}");
+        assert_eq!(steps(&files), expected, "{files:?}");
     }
 }

@@ -104,7 +104,7 @@ impl Findings {
             return Err("is empty".to_owned());
         }
         match format.unwrap_or_else(|| by_content(&bytes)) {
-            TestReportFormat::Json => json::read(&bytes),
+            TestReportFormat::Json => json::read(&bytes).map_err(|why| why.to_string()),
             TestReportFormat::Junit => {
                 junit::read(&xml_text(&bytes).map_err(|why| why.to_string())?)
             }

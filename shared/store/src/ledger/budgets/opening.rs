@@ -52,9 +52,10 @@ impl Store {
         let runs = runs.map(|run| (run.reservation(), run.hold_micro));
         let verifications = verifications
             .iter()
-            .map(|of| (of.reservation(), of.hold_micro));
+            .map(|hold| (hold.reservation(), hold.hold_micro));
         let open = runs.chain(verifications);
-        let counted = open.filter(|(of, _)| budget.counts(of.spender(), of.at) == Some(present));
+        let counted =
+            open.filter(|(hold, _)| budget.counts(hold.spender(), hold.at) == Some(present));
         Ok(Standing {
             spent,
             reserved: MicroCredits::from_micro(counted.map(|(_, hold)| hold).sum()),

@@ -18,7 +18,7 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// When the run or the manual verification was made that has it.
+    /// Creation time of the run or the manual verification that has it.
     fn made_at(&self) -> Option<Timestamp> {
         let run = RunId::parse(&self.sk).map(|run| run.made_at());
         let verification = || VerificationId::parse(&self.sk).map(|id| id.made_at());

@@ -156,9 +156,9 @@ impl Store {
                 open.insert(hold.sk, hold.amount_micro);
             };
             self.each(&made, add).await?;
-            let close = |of: ResolvedHold| {
-                if of.settled_at < end {
-                    open.remove(&of.sk);
+            let close = |resolved: ResolvedHold| {
+                if resolved.settled_at < end {
+                    open.remove(&resolved.sk);
                 }
             };
             self.each(&resolved, close).await?;

@@ -30,7 +30,7 @@ impl Verification {
             .map_or(0, |began| end.ms_since(began).max(0))
     }
 
-    /// Its reservation, which counts when the verification was requested.
+    /// Reservation of its hold, which counts at the time of the request.
     #[must_use]
     pub fn reservation(&self) -> Reservation {
         let run = self.run.as_ref();
@@ -217,7 +217,7 @@ impl Store {
             .await
     }
 
-    /// As [`Store::end_verification`], unless anything has changed since it was read.
+    /// Ends a verification as [`Store::end_verification`] does, unless anything has changed since it was read.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.

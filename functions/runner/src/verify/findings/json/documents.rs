@@ -5,10 +5,10 @@ use awo_domain::verification::Status;
 use super::shapes::{
     Ctrf, JestFile, MochaError, MochaTest, PlaywrightSuite, PytestTest, RspecExample, RspecSummary,
 };
-use super::{Findings, Members, finding, member};
+use super::{Findings, Members, Unreliable, finding, member};
 
 /// `jest --json` and `vitest --reporter=json`.
-pub(super) fn jest(members: &Members<'_>) -> Result<Findings, String> {
+pub(super) fn jest(members: &Members<'_>) -> Result<Findings, Unreliable> {
     let mut findings = Findings::default();
     let files: Vec<JestFile> = member(members, "testResults")?;
     for file in files {
@@ -36,7 +36,7 @@ pub(super) fn jest(members: &Members<'_>) -> Result<Findings, String> {
 }
 
 /// `mocha --reporter json`.
-pub(super) fn mocha(members: &Members<'_>) -> Result<Findings, String> {
+pub(super) fn mocha(members: &Members<'_>) -> Result<Findings, Unreliable> {
     let mut findings = Findings::default();
     for (list, status) in [
         ("passes", Status::Passed),
@@ -61,7 +61,7 @@ fn message_of(error: &MochaError) -> &str {
 }
 
 /// `pytest --json-report`.
-pub(super) fn pytest(members: &Members<'_>) -> Result<Findings, String> {
+pub(super) fn pytest(members: &Members<'_>) -> Result<Findings, Unreliable> {
     let mut findings = Findings::default();
     let collectors: Vec<PytestTest> = member(members, "collectors")?;
     for collector in collectors {
@@ -92,7 +92,7 @@ pub(super) fn pytest(members: &Members<'_>) -> Result<Findings, String> {
 }
 
 /// `rspec --format json`.
-pub(super) fn rspec(members: &Members<'_>) -> Result<Findings, String> {
+pub(super) fn rspec(members: &Members<'_>) -> Result<Findings, Unreliable> {
     let mut findings = Findings::default();
     let examples: Vec<RspecExample> = member(members, "examples")?;
     for example in examples {
@@ -118,7 +118,7 @@ pub(super) fn rspec(members: &Members<'_>) -> Result<Findings, String> {
 }
 
 /// `playwright test --reporter=json`.
-pub(super) fn playwright(members: &Members<'_>) -> Result<Findings, String> {
+pub(super) fn playwright(members: &Members<'_>) -> Result<Findings, Unreliable> {
     let mut findings = Findings::default();
     let errors: Vec<MochaError> = member(members, "errors")?;
     for error in errors {
@@ -151,10 +151,12 @@ pub(super) fn playwright(members: &Members<'_>) -> Result<Findings, String> {
 }
 
 /// The Common Test Report Format.
-pub(super) fn ctrf(members: &Members<'_>) -> Result<Findings, String> {
+pub(super) fn ctrf(members: &Members<'_>) -> Result<Findings, Unreliable> {
     let mut findings = Findings::default();
     let results: Ctrf = member(members, "results")?;
-    let tests = results.tests.ok_or("has no list results.tests")?;
+    let tests = results
+        .tests
+        .ok_or_else(|| "has no list results.tests".to_owned())?;
     for test in tests {
         let status = match test.status.as_str() {
             "passed" => Status::Passed,

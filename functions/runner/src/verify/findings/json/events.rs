@@ -6,7 +6,7 @@ use awo_domain::verification::Status;
 use serde::de::DeserializeOwned;
 
 use super::shapes::{GoEvent, LibtestEvent};
-use super::{Findings, append, finding};
+use super::{Findings, Unreliable, append, finding};
 
 /// Most tests and packages whose output is stored until they end.
 const MAX_OPEN: usize = 10_000;
@@ -32,7 +32,7 @@ impl Form {
     }
 }
 
-pub(super) fn read(form: Form, text: &str) -> Result<Findings, String> {
+pub(super) fn read(form: Form, text: &str) -> Result<Findings, Unreliable> {
     match form {
         Form::Go => go(text),
         Form::Libtest => libtest(text),
@@ -40,13 +40,13 @@ pub(super) fn read(form: Form, text: &str) -> Result<Findings, String> {
 }
 
 /// The events of a text; other lines are output of the tool's own.
-fn events<T: DeserializeOwned>(text: &str) -> impl Iterator<Item = Result<T, String>> {
+fn events<T: DeserializeOwned>(text: &str) -> impl Iterator<Item = Result<T, Unreliable>> {
     let lines = text.lines().filter(|line| line.starts_with('{'));
-    lines.map(|line| serde_json::from_str(line).map_err(|why| format!("has a bad event: {why}")))
+    lines.map(|line| serde_json::from_str(line).map_err(Unreliable::Event))
 }
 
 /// A package that fails without a failing test could not be built, or ended early.
-fn go(text: &str) -> Result<Findings, String> {
+fn go(text: &str) -> Result<Findings, Unreliable> {
     let mut findings = Findings::default();
     let mut open: BTreeMap<(String, String), String> = BTreeMap::new();
     let mut with_failures: BTreeSet<String> = BTreeSet::new();
@@ -101,7 +101,7 @@ fn go(text: &str) -> Result<Findings, String> {
     Ok(findings)
 }
 
-fn libtest(text: &str) -> Result<Findings, String> {
+fn libtest(text: &str) -> Result<Findings, Unreliable> {
     let mut findings = Findings::default();
     let (mut begun, mut ended) = (0_u64, 0_u64);
     for event in events::<LibtestEvent>(text) {
@@ -125,9 +125,8 @@ fn libtest(text: &str) -> Result<Findings, String> {
         findings.add(finding(event.name, status, &parts))?;
     }
     if begun != ended {
-        return Err(format!(
-            "ends in the middle: of {begun} suites {ended} ended"
-        ));
+        let why = format!("ends in the middle: of {begun} suites {ended} ended");
+        return Err(Unreliable::Content(why));
     }
     Ok(findings)
 }

@@ -5,10 +5,12 @@ mod events;
 mod shapes;
 
 use std::collections::BTreeMap;
+use std::str::Utf8Error;
 
 use awo_domain::verification::Status;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use thiserror::Error;
 
 use super::{Finding, Findings, append};
 
@@ -19,18 +21,44 @@ const FORMS: &str = "jest and vitest (`--json`), mocha (`--reporter json`), pyte
 /// Members of a document.
 type Members<'a> = BTreeMap<String, &'a RawValue>;
 
+/// Reason why a report cannot be relied on: the rest of a sentence that begins with its path.
+#[derive(Debug, Error)]
+pub(super) enum Unreliable {
+    #[error("is not UTF-8")]
+    NotUtf8(#[from] Utf8Error),
+    #[error("is not a JSON report: {0}")]
+    NotJson(serde_json::Error),
+    #[error("is JSON of no known form; known are {FORMS}")]
+    UnknownForm,
+    #[error("has another {name}: {why}")]
+    Member {
+        name: String,
+        why: serde_json::Error,
+    },
+    #[error("has a bad event: {0}")]
+    Event(serde_json::Error),
+    /// Its own totals, or the bounds of a report, contradict it.
+    #[error("{0}")]
+    Content(String),
+}
+
+impl From<String> for Unreliable {
+    fn from(why: String) -> Unreliable {
+        Unreliable::Content(why)
+    }
+}
+
 /// Reads a report.
 ///
 /// # Errors
-/// Why it cannot be relied on, as the rest of a sentence that begins with its path.
-pub(super) fn read(bytes: &[u8]) -> Result<Findings, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
+/// [`Unreliable`].
+pub(super) fn read(bytes: &[u8]) -> Result<Findings, Unreliable> {
+    let text = std::str::from_utf8(bytes)?;
     let text = text.trim_start_matches('\u{feff}');
     if let Some(form) = events::Form::of(text) {
         return events::read(form, text);
     }
-    let members: Members<'_> =
-        serde_json::from_str(text).map_err(|why| format!("is not a JSON report: {why}"))?;
+    let members: Members<'_> = serde_json::from_str(text).map_err(Unreliable::NotJson)?;
     let has = |name: &str| members.contains_key(name);
     if has("testResults") {
         documents::jest(&members)
@@ -45,16 +73,22 @@ pub(super) fn read(bytes: &[u8]) -> Result<Findings, String> {
     } else if has("exitcode") || (has("tests") && has("summary")) {
         documents::pytest(&members)
     } else {
-        Err(format!("is JSON of no known form; known are {FORMS}"))
+        Err(Unreliable::UnknownForm)
     }
 }
 
 /// A member of a document.
-fn member<T: DeserializeOwned + Default>(members: &Members<'_>, name: &str) -> Result<T, String> {
+fn member<T: DeserializeOwned + Default>(
+    members: &Members<'_>,
+    name: &str,
+) -> Result<T, Unreliable> {
     let Some(value) = members.get(name).filter(|value| value.get() != "null") else {
         return Ok(T::default());
     };
-    serde_json::from_str(value.get()).map_err(|why| format!("has another {name}: {why}"))
+    serde_json::from_str(value.get()).map_err(|why| Unreliable::Member {
+        name: name.to_owned(),
+        why,
+    })
 }
 
 fn finding(name: String, status: Status, parts: &[&str]) -> Finding {

@@ -95,7 +95,7 @@ fn what_cannot_be_relied_on_is_an_error() {
         (torn, "bad event"),
         ("<testsuite/>", "not a JSON report"),
     ] {
-        let reported = read(text.as_bytes()).unwrap_err();
+        let reported = read(text.as_bytes()).unwrap_err().to_string();
         assert!(reported.contains(why), "{text:.60}: {reported}");
     }
 }
