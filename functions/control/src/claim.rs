@@ -118,6 +118,8 @@ fn spec(
         hooks: order.hooks,
         allow_file_repositories: state.allow_file_repositories,
         gate: gate(&order.terms),
+        merge_target: order.terms.merge_target,
+        result_branch: order.terms.result_branch.clone(),
         agent: order.terms.agent,
         asked_iterations: order.asked_iterations,
         max_duration_ms: profile
@@ -133,6 +135,7 @@ fn spec(
         provider_waited_ms: run.provider_waited_ms(),
         resumption: None,
         environment: None,
+        thread: None,
     }
 }
 

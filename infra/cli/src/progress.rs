@@ -48,6 +48,11 @@ fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
         T::RunWaiting => "waiting      for its children to end (awo get shows them)".to_owned(),
         T::RunKillRequested => "killing      its processes get the signal".to_owned(),
         T::WorkspaceReady => return workspace(data, paint),
+        T::FollowupReady => format!(
+            "  turn {}     from {}",
+            data["turn"].as_u64().unwrap_or(0),
+            text(data, "from")
+        ),
         T::EnvironmentReady => environment(data),
         T::EnvironmentStep => step(data),
         T::IterationStarted => {
@@ -72,7 +77,11 @@ fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
         }
         T::IntegrationMerged => format!("  merged     {}", text(data, "workOrderId")),
         T::IntegrationConflict => {
-            paint.bad(&format!("  conflict   with {}", text(data, "workOrderId")))
+            let merged = match data.get("branch") {
+                Some(_) => text(data, "branch"),
+                None => text(data, "workOrderId"),
+            };
+            paint.bad(&format!("  conflict   with {merged}"))
         }
         T::VerificationStarted => format!("  verifying  {}", levels(data)),
         T::VerificationPassed => return passed(data, paint),

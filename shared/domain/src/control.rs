@@ -21,6 +21,7 @@ mod models;
 mod outcome;
 mod report;
 mod stop_request;
+mod thread;
 mod wire_profile;
 
 use serde::{Deserialize, Serialize};
@@ -38,13 +39,17 @@ pub use models::{ModelKey, Provider, Tariff};
 pub use outcome::{Finish, Outcome};
 pub use report::{Configuration, NumberedEvent, Report, ReportAnswer};
 pub use stop_request::StopRequest;
+pub use thread::{
+    EarlierTurn, MAX_TURN_PROMPT, MAX_TURN_SUMMARY, PreviousRun, RunThread, TurnContext,
+    TurnDelivery, TurnEnd, TurnOrigin, TurnPoint, TurnRecord, turn_path,
+};
 
 use crate::agent::Agent;
 use crate::environment::{EnvironmentName, SecretPhase};
 use crate::plugin::Plugin;
 use crate::profile::Profile;
 use crate::pull_request::PullRequestUrl;
-use crate::source::GitSource;
+use crate::source::{Branch, GitSource};
 use crate::template::Hooks;
 use crate::usage::{ModelUsage, PricedUsage};
 use crate::verification::{BaselineComparison, Evidence, Level, PluginResult, Status, TestCounts};
@@ -173,6 +178,15 @@ pub struct RunSpec {
     /// Where its commands happen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<RunEnvironment>,
+    /// Its thread; absent of a work order that an agent requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<Box<RunThread>>,
+    /// True if the target branch's head is merged before the agent begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merge_target: bool,
+    /// The existing branch on which the run begins and onto which its result is pushed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_branch: Option<Branch>,
 }
 
 /// What happened in the run, in the runner's words.
@@ -201,6 +215,17 @@ pub enum RunnerEvent {
         /// Submodules that could not be fetched, and whose folders are empty; the first 50 of them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         submodules: Vec<NotFetched>,
+    },
+    /// The workspace of a turn that continues a thread is ready.
+    FollowupReady {
+        /// Turn of the thread, from 2.
+        turn: u32,
+        /// Origin of the workspace.
+        from: TurnOrigin,
+        /// Commit with which the turn begins.
+        commit: String,
+        /// The agent's knowledge of earlier turns.
+        context: TurnContext,
     },
     /// The environment's setup is done.
     EnvironmentReady {
@@ -318,10 +343,16 @@ pub enum RunnerEvent {
         /// The commit that merges it.
         commit: String,
     },
-    /// What a child did does not fit with what is there; the agent is to bring them together.
+    /// What a child did, or the target branch, does not fit with what is there; the agent is to bring them together.
     MergeConflict {
         /// Which child.
-        work_order_id: WorkOrderId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        work_order_id: Option<WorkOrderId>,
+        /// Branch of the origin that was merged, where it is no child's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        branch: Option<String>,
         /// Files in conflict, the first 50 of them.
         files: Vec<String>,
     },

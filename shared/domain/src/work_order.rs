@@ -190,6 +190,13 @@ pub struct Terms {
     /// True if a `verify` order restores protected files to the base's content; absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub protect: bool,
+    /// True if the target branch is merged before the agent begins; absent otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merge_target: bool,
+    /// The existing branch onto which the result is pushed; absent where it gets a branch of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub result_branch: Option<Branch>,
 }
 
 /// What a client asks for: the body of a create, read and checked.

@@ -87,6 +87,7 @@ fn is_in_the_last_release(event: &RunnerEvent) -> bool {
         | RunnerEvent::Delivered { .. }
         | RunnerEvent::DeliverySkipped { .. } => true,
         RunnerEvent::EnvironmentReady { .. }
+        | RunnerEvent::FollowupReady { .. }
         | RunnerEvent::EnvironmentStep { .. }
         | RunnerEvent::ProviderWaiting { .. }
         | RunnerEvent::ProviderResumed { .. } => false,

@@ -149,7 +149,8 @@ impl Work<'_> {
         conflict: Conflict,
     ) -> Verdict {
         let found = RunnerEvent::MergeConflict {
-            work_order_id: child.clone(),
+            work_order_id: Some(child.clone()),
+            branch: None,
             files: names(&conflict),
         };
         self.reporter.event(found).await;

@@ -118,6 +118,9 @@ impl Scene {
             provider_waited_ms: 0,
             environment: None,
             resumption: None,
+            thread: None,
+            merge_target: false,
+            result_branch: None,
         };
         Scene {
             dir,

@@ -49,6 +49,8 @@ pub struct WorkOrderFields {
     pub verify_base: Option<Branch>,
     /// True if protected files have the content of `verify_base`.
     pub protect: bool,
+    /// The existing branch onto which the result is pushed.
+    pub result_branch: Option<Branch>,
 }
 
 /// The members that a create and an agent's request for a child have in common.
@@ -111,7 +113,19 @@ impl WorkOrderFields {
                     ),
                 )
                 .unwrap_or_default(),
+            result_branch: members.optional(
+                "resultBranch",
+                parsed(text(1..=MAX_BRANCH), Branch::parse).described(
+                    "The existing branch on which the work begins and onto which its result is pushed; not the repository's default branch, and not for the agent type `verify`.",
+                ),
+            ),
         };
+        if is_verification(fields.task.agent.as_ref()) && fields.result_branch.is_some() {
+            members.fault(
+                "resultBranch",
+                "is not allowed with the agent verify: it delivers nothing",
+            );
+        }
         if !is_verification(fields.task.agent.as_ref()) {
             members.faults(fields.only_for_verification());
         }

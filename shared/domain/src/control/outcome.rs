@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::NumberedEvent;
+use super::{NumberedEvent, TurnEnd};
 use crate::pull_request::PullRequestUrl;
 use crate::run::RunErrorCode;
 use crate::usage::PricedUsage;
@@ -101,6 +101,9 @@ pub struct Finish {
     /// the runner and its task still do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_alive: bool,
+    /// The end of its turn, for the next one of the thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnEnd>,
 }
 
 /// A runner that does not report this has started a process of client code.

@@ -26,6 +26,8 @@ pub enum TimelineEventType {
     RunCancelled,
     /// `workspace.ready`
     WorkspaceReady,
+    /// `followup.ready`
+    FollowupReady,
     /// `environment.ready`
     EnvironmentReady,
     /// `environment.step`
@@ -89,7 +91,7 @@ pub enum Payload {
 type Row = (TimelineEventType, &'static str, Payload, &'static str);
 
 /// Each type, its name, what an event of it carries, and what it means.
-const CATALOGUE: [Row; 31] = [
+const CATALOGUE: [Row; 32] = [
     (
         T::RunCreated,
         "run.created",
@@ -155,6 +157,12 @@ const CATALOGUE: [Row; 31] = [
         "workspace.ready",
         Payload::Reported("workspaceReady"),
         "The repository is cloned and the verification plan is frozen.",
+    ),
+    (
+        T::FollowupReady,
+        "followup.ready",
+        Payload::Reported("followupReady"),
+        "The workspace of a turn that continues a thread is ready.",
     ),
     (
         T::EnvironmentReady,
@@ -232,7 +240,7 @@ const CATALOGUE: [Row; 31] = [
         T::IntegrationConflict,
         "integration.conflict",
         Payload::Reported("mergeConflict"),
-        "The result of a child conflicts with the run's newest commit; the agent is asked to resolve it.",
+        "The result of a child, or the target branch, conflicts with the run's newest commit; the agent is asked to resolve it.",
     ),
     (
         T::VerificationBaseline,
