@@ -60,6 +60,7 @@ impl<'a> Seed<'a> {
             account,
             depth: 0,
             asked_by: None,
+            follow_up: None,
             max_iterations: 1,
             hold: MicroCredits::from_credits(1),
             now: at,

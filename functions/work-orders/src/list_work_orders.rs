@@ -1,4 +1,4 @@
-//! `GET /v1/work-orders`: newest first, by status, tenant and parent.
+//! `GET /v1/work-orders`: newest first, by status, tenant, parent and thread.
 
 use std::sync::Arc;
 
@@ -32,6 +32,9 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         tenant_id: query.text("tenantId"),
         tenant_user_id: query.text("tenantUserId"),
         parent_id: query.parsed("parentId", "must be the id of a work order", |text| {
+            WorkOrderId::parse(text).ok()
+        }),
+        thread_id: query.parsed("threadId", "must be the id of a thread", |text| {
             WorkOrderId::parse(text).ok()
         }),
     };

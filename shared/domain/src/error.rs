@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::BudgetId;
+use crate::thread::NoFollowUp;
 
 /// One thing that is wrong with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,6 +116,9 @@ pub enum Error {
     /// The state of things does not allow it.
     #[error("{0}")]
     Conflict(String),
+    /// The work order cannot be followed up.
+    #[error("{}", .0.message())]
+    NoFollowUp(NoFollowUp),
     /// The request is wrong; all that is wrong with it.
     #[error("{}", summary(.0))]
     Invalid(Vec<Fault>),

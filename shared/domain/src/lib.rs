@@ -30,6 +30,7 @@ pub mod statement;
 pub mod stop;
 pub mod task_prompt;
 pub mod template;
+pub mod thread;
 pub mod time;
 pub mod usage;
 pub mod verification;

@@ -86,6 +86,7 @@ impl Creation {
             account: Account::default(),
             depth,
             asked_by: None,
+            follow_up: None,
             max_iterations: profile.max_iterations(order.max_iterations),
             profile_snapshot,
             environment_snapshot,

@@ -4,18 +4,22 @@
 //! requested again. The tasks of one pass are requested in parallel: RunTask takes far longer than
 //! a dispatch.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use awo_cloud::compute::Compute;
 use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Clock, Cloud, Mint, SetupError, settings};
 use awo_domain::queue::{WaitingEntry, fair_order};
+use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use awo_store::Store;
 use awo_store::capacity::permits::{AT_TASK_LIMIT, FreePermit, MaxTasks};
 use awo_store::queue::tally::QueueLimits;
 use awo_store::runs::lifecycle::dispatch::{DispatchOutcome, EntryItem, QueueState};
 use awo_store::runs::lifecycle::lease::Lease;
+use awo_store::work_orders::WorkOrder;
+use awo_store::work_orders::threads::FreeThread;
 use tokio::task::JoinSet;
 
 use crate::launcher::Launcher;
@@ -133,6 +137,7 @@ impl Dispatcher {
     ) -> Result<PassOutcome, Error> {
         let (began, mut entries) = (Instant::now(), Vec::new());
         let mut has_funded = false;
+        let mut blocked = HashSet::new();
         for _ in 0..MAX_DISPATCHES {
             if began.elapsed() > self.filling {
                 break;
@@ -156,7 +161,7 @@ impl Dispatcher {
             if !has_slot {
                 return Ok(PassOutcome::AsFarAsItGoes);
             }
-            let Some(nth) = next(&queue, last) else {
+            let Some((nth, thread)) = self.next(org, &queue, last, &mut blocked).await? else {
                 return Ok(PassOutcome::AsFarAsItGoes);
             };
             let entry = &queue.entries[nth];
@@ -166,9 +171,8 @@ impl Dispatcher {
                 return Ok(PassOutcome::NoCapacity);
             };
             let lease = Lease::of_entry(org, entry, self.mint.secret(), now);
-            let dispatched =
-                self.store
-                    .dispatch(&queue, entry, (&lease, &permit), self.limits, now);
+            let taken = (&lease, &permit, &thread);
+            let dispatched = self.store.dispatch(&queue, entry, taken, self.limits, now);
             let dispatched = dispatched.await?;
             if dispatched == DispatchOutcome::Yes {
                 tracing::info!(event = "dispatched", %org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
@@ -178,10 +182,70 @@ impl Dispatcher {
             entries = queue.entries;
             match dispatched {
                 DispatchOutcome::Yes => drop(entries.remove(nth)),
-                DispatchOutcome::Lost => entries.clear(),
+                DispatchOutcome::Lost => {
+                    entries.clear();
+                    blocked.clear();
+                }
             }
         }
         Ok(PassOutcome::ThereMayBeMore)
+    }
+
+    /// The thread of a work order of which a run is started, if that may take it now: no other run has it,
+    /// and no other turn waits for it.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn thread_of(
+        &self,
+        queue: &QueueState,
+        org: &OrgId,
+        order: &WorkOrder,
+    ) -> Result<Option<FreeThread>, Error> {
+        let id = order.thread_id();
+        let ours = |entry: &&EntryItem| entry.work_order_id == order.id;
+        let others = |entry: &&EntryItem| entry.thread_id() == id && !ours(entry);
+        let is_behind = match queue.entries.iter().find(ours) {
+            Some(entry) => entry.is_behind_its_thread(&queue.entries),
+            None => queue.entries.iter().any(|entry| others(&entry)),
+        };
+        if is_behind {
+            return Ok(None);
+        }
+        // The run that waits is replaced; one that failed may still be stopping.
+        let own = (order.status == WorkOrderStatus::Queued).then_some(&order.run_id);
+        self.store.free_thread(org, id, own).await
+    }
+
+    /// The entry whose turn it is, if it comes before `last`, with its thread. Entries whose threads other
+    /// runs have are `blocked`: they keep their places, and others go.
+    async fn next(
+        &self,
+        org: &OrgId,
+        queue: &QueueState,
+        last: Option<&WaitingEntry>,
+        blocked: &mut HashSet<WorkOrderId>,
+    ) -> Result<Option<(usize, FreeThread)>, Error> {
+        loop {
+            let Some(first) = first_in_turn(queue, last, blocked) else {
+                return Ok(None);
+            };
+            if last.is_some_and(|last| last.work_order_id == first) {
+                return Ok(None);
+            }
+            let mut entries = queue.entries.iter();
+            let Some(nth) = entries.position(|entry| entry.work_order_id == first) else {
+                return Ok(None);
+            };
+            let entry = &queue.entries[nth];
+            let free = self
+                .store
+                .free_thread(org, entry.thread_id(), Some(&entry.run_id));
+            match free.await? {
+                Some(thread) => return Ok(Some((nth, thread))),
+                None => blocked.insert(first),
+            };
+        }
     }
 
     /// Reserves the credits of entries that waited for a budget and now fit.
@@ -260,24 +324,24 @@ impl Dispatcher {
     }
 }
 
-/// Which entry's turn it is, if it comes before `last`.
-fn next(queue: &QueueState, last: Option<&WaitingEntry>) -> Option<usize> {
-    let first = first_in_turn(queue, last)?;
-    let is_last = last.is_some_and(|last| last.work_order_id == first);
-    let mut entries = queue.entries.iter();
-    let nth = entries.position(|entry| entry.work_order_id == first);
-    nth.filter(|_| !is_last)
-}
-
-/// The work order whose turn it is; `with` takes part, whether it waits already or not.
+/// The work order whose turn it is; `with` takes part, whether it waits already or not. Those that wait
+/// for a budget or for their threads do not: of a thread only the first entry can go.
 #[must_use]
-pub fn first_in_turn(queue: &QueueState, with: Option<&WaitingEntry>) -> Option<WorkOrderId> {
+pub fn first_in_turn(
+    queue: &QueueState,
+    with: Option<&WaitingEntry>,
+    blocked: &HashSet<WorkOrderId>,
+) -> Option<WorkOrderId> {
+    // With one entry a thread none is behind another; a queue may be long.
+    let threads: HashSet<&WorkOrderId> = queue.entries.iter().map(EntryItem::thread_id).collect();
+    let is_alone = threads.len() == queue.entries.len();
     let others = queue
         .entries
         .iter()
-        .filter(|entry| entry.wanted.is_none())
+        .filter(|entry| entry.wanted.is_none() && !blocked.contains(&entry.work_order_id))
         .filter(|entry| with.is_none_or(|with| with.work_order_id != entry.work_order_id));
-    let mut waiting: Vec<WaitingEntry> = others.map(EntryItem::waiting).collect();
+    let can_go = |entry: &&EntryItem| is_alone || !entry.is_behind_its_thread(&queue.entries);
+    let mut waiting: Vec<WaitingEntry> = others.filter(can_go).map(EntryItem::waiting).collect();
     waiting.extend(with.cloned());
     let turns = fair_order(&waiting, queue.tally.last_served.as_deref());
     turns.first().map(|first| first.work_order_id.clone())

@@ -11,15 +11,16 @@ use awo_domain::api_key::KeyId;
 use awo_domain::environment::{EnvironmentContent, EnvironmentName};
 use awo_domain::profile::Profile;
 use awo_domain::work_order::Order;
-use awo_domain::{Error, OrgId, Timestamp};
+use awo_domain::{Error, OrgId, Resource, Timestamp, WorkOrderId};
 use awo_store::costs::policy::CostPolicy;
 use awo_store::engine::idempotency::{NewResponse, RequestOutcome};
 use awo_store::queue::tally::QueueLimits;
+use awo_store::work_orders::threads::FollowUp;
 use awo_store::work_orders::{Account, NewWorkOrder};
 use awo_store::{Store, Tries};
 
 use crate::creation::Creation;
-use crate::request::{Defaults, NamedResources, WorkOrderRequest};
+use crate::request::{Defaults, FollowUpRequest, NamedResources, TurnBefore, WorkOrderRequest};
 
 /// Opens work orders.
 #[derive(Debug)]
@@ -38,10 +39,24 @@ pub struct OpenRequest<'a> {
     pub org: &'a OrgId,
     /// The API key that the work order is attributed to.
     pub key_id: &'a KeyId,
-    /// The body, as [`Opener::read`] has read it.
-    pub body: WorkOrderRequest,
+    /// The body, as it was read.
+    pub body: RequestBody,
     /// Time of the request.
     pub now: Timestamp,
+}
+
+/// The body of a request.
+#[derive(Debug)]
+pub enum RequestBody {
+    /// Of a create, by [`Opener::read`].
+    Create(WorkOrderRequest),
+    /// Of a follow-up.
+    FollowUp {
+        /// A turn of the thread.
+        turn: WorkOrderId,
+        /// The body.
+        body: FollowUpRequest,
+    },
 }
 
 /// Outcome of a request.
@@ -63,7 +78,11 @@ struct ResolvedRequest {
     order: Order,
     profile: Profile,
     depth: u32,
+    /// The labels of the parent, or of the turn before.
     parents_labels: Option<BTreeMap<String, String>>,
+    follow_up: Option<FollowUp>,
+    /// Metadata that a follow-up names; no cost label may be among it.
+    named_labels: Option<BTreeMap<String, String>>,
 }
 
 impl Opener {
@@ -99,7 +118,14 @@ impl Opener {
         respond: impl Fn(&NewWorkOrder) -> Result<(A, Option<NewResponse<'r>>), Error>,
     ) -> Result<OpenOutcome<A>, Error> {
         let (org, key_id, now) = (request.org, request.key_id, request.now);
-        let resolved = match self.resolved(org, request.body).await {
+        let (first, again) = match request.body {
+            RequestBody::Create(body) => (self.resolved(org, body).await, None),
+            RequestBody::FollowUp { turn, body } => {
+                let first = self.resolved_follow_up(org, &turn, body.clone());
+                (first.await, Some((turn, body)))
+            }
+        };
+        let mut resolved = match first {
             Ok(resolved) => resolved,
             Err(error) => return Ok(OpenOutcome::Refused(error)),
         };
@@ -115,6 +141,7 @@ impl Opener {
             let mut new =
                 (self.creation).new_work_order(org, order, &resolved.profile, depth, now)?;
             new.account = Account::of_key(key_id, labels, policy.version);
+            new.follow_up.clone_from(&resolved.follow_up);
             let (answer, response) = respond(&new)?;
             let created = (self.store).create_work_order(&new, self.limits, response.as_ref());
             if let Some(outcome) = created.await? {
@@ -123,8 +150,14 @@ impl Opener {
                 }
                 return Ok(OpenOutcome::Done { answer, outcome });
             }
-            // The organization has declared other cost labels meanwhile.
+            // The organization has declared other cost labels meanwhile, or the thread has another turn.
             policy = self.store.cost_policy(org).await?;
+            if let Some((turn, body)) = &again {
+                resolved = match self.resolved_follow_up(org, turn, body.clone()).await {
+                    Ok(resolved) => resolved,
+                    Err(error) => return Ok(OpenOutcome::Refused(error)),
+                };
+            }
         }
     }
 
@@ -137,6 +170,14 @@ impl Opener {
     ) -> Result<BTreeMap<String, String>, Error> {
         let metadata = &request.order.terms.metadata;
         let parent = request.parents_labels.as_ref();
+        if request.follow_up.is_some() {
+            let named = request.named_labels.iter().flatten();
+            let faults = policy
+                .labels
+                .faults_of_fixed(named.map(|(name, _)| name.as_str()));
+            Error::if_any(faults)?;
+            return Ok(parent.cloned().unwrap_or_default());
+        }
         if let Ok(values) = policy.labels.values(metadata, parent) {
             return Ok(values);
         }
@@ -198,6 +239,50 @@ impl Opener {
             profile,
             depth: parent.as_ref().map_or(0, |parent| parent.depth + 1),
             parents_labels: parent.map(|parent| parent.cost_labels),
+            follow_up: None,
+            named_labels: None,
+        })
+    }
+    /// A follow-up with its thread as it is now.
+    async fn resolved_follow_up(
+        &self,
+        org: &OrgId,
+        turn: &WorkOrderId,
+        body: FollowUpRequest,
+    ) -> Result<ResolvedRequest, Error> {
+        let order = self.store.work_order(org, turn).await?;
+        let order = order.ok_or(Error::NotFound(Resource::WorkOrder))?;
+        let follow_up = self.store.follow_up(org, &order).await?;
+        let previous = follow_up.previous.as_ref();
+        let named = async {
+            match body.profile() {
+                Some(name) => self.store.resolved_profile(org, name).await,
+                None => Ok(None),
+            }
+        };
+        let (profile, named, content, environment) = tokio::try_join!(
+            self.store.profile_of(org, previous),
+            named,
+            self.environment(org, body.environment().cloned()),
+            self.store.environment_of(org, previous),
+        )?;
+        let named_labels = body.metadata().cloned();
+        let before = TurnBefore {
+            order: previous,
+            profile,
+            named,
+            content,
+            environment,
+        };
+        let (order, profile) = body.resolve(before)?;
+        self.creation.check_hold(&order, &profile)?;
+        Ok(ResolvedRequest {
+            order,
+            profile,
+            depth: 0,
+            parents_labels: Some(previous.cost_labels.clone()),
+            named_labels,
+            follow_up: Some(follow_up),
         })
     }
 }

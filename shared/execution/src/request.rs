@@ -17,8 +17,10 @@ use awo_domain::{Error, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
 use awo_store::work_orders::parents::why_no_parent;
 
+pub use follow_up::FollowUpRequest;
 use sources::resolved;
 
+mod follow_up;
 mod sources;
 
 /// The defaults of a body.
@@ -139,7 +141,7 @@ impl ChildRequest {
                 harness: profile.name.clone(),
                 agent: task.agent.unwrap_or_else(|| parent.terms.agent.clone()),
                 limits: task.limits,
-                metadata: task.metadata,
+                metadata: task.metadata.unwrap_or_default(),
                 parent_id: Some(parent.id.clone()),
                 verify_base: None,
                 protect: false,
@@ -230,7 +232,7 @@ impl WorkOrderRequest {
                     command: None,
                 }),
                 limits: task.limits,
-                metadata: task.metadata,
+                metadata: task.metadata.unwrap_or_default(),
                 parent_id: fields.parent_id,
                 verify_base: fields.verify_base,
                 protect: fields.protect,

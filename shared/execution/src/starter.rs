@@ -1,6 +1,8 @@
 //! Starts a new run of a work order that waits or has failed: in a slot if one is free and it is the
 //! work order's turn, else in the queue.
 
+use std::collections::HashSet;
+
 use awo_cloud::queue::WakeUp;
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::money::MicroCredits;
@@ -121,8 +123,12 @@ impl Starter {
         let old = old.ok_or(Error::NotFound(Resource::WorkOrder))?;
         let ours = waiting(&queue, order, now);
         let free = queue.tally.free_slots(dispatcher.limits) > 0;
-        let first = free && first_in_turn(&queue, Some(&ours)).as_ref() == Some(&order.id);
-        if free && !first && attempt == 0 {
+        let thread = dispatcher.thread_of(&queue, org, order).await?;
+        let none = HashSet::new();
+        let first = free
+            && thread.is_some()
+            && first_in_turn(&queue, Some(&ours), &none).as_ref() == Some(&order.id);
+        if free && thread.is_some() && !first && attempt == 0 {
             // Earlier entries go first; then there may still be a slot.
             dispatcher.fill_slots_before(org, &ours).await?;
             return Ok(None);
@@ -138,13 +144,14 @@ impl Starter {
             containers: order.containers.clone(),
             ..Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, now)
         };
-        let beginning = match &permit {
-            Some(permit) => Beginning::InSlot {
+        let beginning = match (&permit, &thread) {
+            (Some(permit), Some(thread)) => Beginning::InSlot {
                 lease: &lease,
                 permit,
+                thread,
                 queue: &queue,
             },
-            None => Beginning::Queued,
+            _ => Beginning::Queued,
         };
         let new = NewRun {
             org,

@@ -23,7 +23,7 @@ impl Failure {
             Error::InsufficientCredits { .. } | Error::OverBudget { .. } => (402, "FORBIDDEN"),
             Error::NotFound(resource) => (404, not_found(*resource, style)),
             Error::MethodNotAllowed { .. } => (405, "METHOD_NOT_ALLOWED"),
-            Error::Conflict(_) => (409, "CONFLICT"),
+            Error::Conflict(_) | Error::NoFollowUp(_) => (409, "CONFLICT"),
             Error::Invalid(_) => (400, "BAD_REQUEST"),
             Error::UnsupportedMediaType => (415, "UNSUPPORTED_MEDIA_TYPE"),
             Error::PayloadTooLarge { .. } => (413, "PAYLOAD_TOO_LARGE"),
@@ -59,6 +59,7 @@ impl Failure {
             } => json!({
                 "budgetId": budget_id, "limitCredits": limit, "remainingCredits": remaining,
             }),
+            Error::NoFollowUp(reason) => json!({ "reason": reason.as_str() }),
             _ => json!({}),
         };
         Failure {

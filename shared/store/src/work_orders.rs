@@ -10,6 +10,7 @@ pub mod parents;
 pub mod prompts;
 pub mod purge;
 mod refusals;
+pub mod threads;
 
 use awo_domain::environment::{Containers, ContainersId, EnvironmentName, Size};
 use awo_domain::event::Lifecycle;
@@ -17,6 +18,7 @@ use awo_domain::money::MicroCredits;
 use awo_domain::run::RunStatus;
 use awo_domain::source::GitSource;
 use awo_domain::template::Hooks;
+use awo_domain::thread::ThreadPlace;
 use awo_domain::work_order::{Order, Terms, WorkOrderStatus};
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
@@ -39,6 +41,7 @@ use crate::runs::RunItem;
 use crate::runs::lifecycle::dispatch::EntryItem;
 use crate::work_orders::prompts::StoredPrompt;
 use crate::work_orders::refusals::refused;
+use crate::work_orders::threads::FollowUp;
 
 /// A work order as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -89,6 +92,9 @@ pub struct WorkOrder {
     /// The id of the key that created it; of what an agent asked for, the parent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_id: Option<String>,
+    /// Its place in its thread, from turn 2 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<ThreadPlace>,
     /// How many are above it.
     #[serde(default)]
     pub depth: u32,
@@ -139,6 +145,8 @@ pub struct NewWorkOrder {
     /// The parent's run that asked for it, if one did: it must still be the newest, and what is
     /// reserved comes out of its hold.
     pub asked_by: Option<ParentsHold>,
+    /// The thread that it continues, if it does.
+    pub follow_up: Option<FollowUp>,
     /// The iterations that a run may have, by its profile.
     pub max_iterations: u32,
     /// The profile as JSON, unless it is built in.
@@ -152,6 +160,12 @@ pub struct NewWorkOrder {
 }
 
 impl NewWorkOrder {
+    /// When it comes into the queue.
+    fn enqueued_at(&self) -> Timestamp {
+        let follow_up = self.follow_up.as_ref();
+        follow_up.map_or(self.now, |follow_up| follow_up.enqueued_at(self.now))
+    }
+
     /// The work order as it will be stored.
     #[must_use]
     pub fn work_order(&self) -> WorkOrder {
@@ -176,6 +190,7 @@ impl NewWorkOrder {
             containers: containers.map(|containers| containers.id()),
             cost_labels: self.account.labels.clone(),
             key_id: self.account.key_id.clone(),
+            place: (self.follow_up.as_ref()).map(|follow_up| follow_up.place.clone()),
             depth: self.depth,
             children: 0,
             start_commit: order.start_commit,
@@ -197,13 +212,15 @@ pub struct WorkOrderFilter {
     pub tenant_user_id: Option<String>,
     /// Parts of one work order.
     pub parent_id: Option<WorkOrderId>,
+    /// Turns of one thread.
+    pub thread_id: Option<WorkOrderId>,
 }
 
 impl Store {
     /// Creates a work order, its first run, its queue entry and its hold, in one transaction.
     ///
     /// `response` is what a replay of the same request gets. None if the organization declares other
-    /// things about its costs by now: read them, and decide again.
+    /// things about its costs by now, or the thread has another turn: read them, and decide again.
     ///
     /// # Errors
     /// [`Error::QueueFull`], [`Error::InsufficientCredits`], [`Error::IdempotencyMismatch`],
@@ -244,7 +261,7 @@ impl Store {
         let subject = run.subject(org);
         let entry = EntryItem {
             wanted: waits.then(|| work_order.wanted(new.hold)),
-            ..queue_entry(&work_order, &new.run_id, now)
+            ..queue_entry(&work_order, &new.run_id, new.enqueued_at())
         };
         let tally = Change::new()
             .entry_came(org, limits, now)
@@ -270,6 +287,9 @@ impl Store {
         };
         if let Some(parent) = &work_order.terms.parent_id {
             transaction = transaction.add_child(parent, new)?;
+        }
+        if let Some(follow_up) = &new.follow_up {
+            transaction = transaction.add_turn(org, &new.id, follow_up, now);
         }
         transaction.store_response(org, response, now)
     }

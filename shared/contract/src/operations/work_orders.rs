@@ -13,10 +13,11 @@ use crate::record::Empty;
 use crate::routes::{Route, creating, keyed, streaming};
 use crate::runs::output::StartedRunShape;
 use crate::schema::Schemas;
-use crate::work_orders::input::NewWorkOrder;
+use crate::work_orders::input::{FollowUpBody, NewWorkOrder};
 use crate::work_orders::output::WorkOrderShape;
 use crate::work_orders::stops::{CanceledShape, KilledShape, PurgeShape};
 use crate::work_orders::stops::{KillBody, PurgeBody};
+use crate::work_orders::threads::ThreadShape;
 
 /// `POST /v1/work-orders`
 pub const CREATE_WORK_ORDER: Route = creating(
@@ -42,6 +43,24 @@ pub const GET_WORK_ORDER: Route = keyed(
     "/v1/work-orders/{id}",
     Scope::WorkOrdersRead,
     "get-work-order",
+);
+/// `POST /v1/work-orders/{id}/follow-ups`
+pub const FOLLOW_UP_WORK_ORDER: Route = creating(
+    keyed(
+        "POST",
+        "/v1/work-orders/{id}/follow-ups",
+        Scope::WorkOrdersWrite,
+        "follow-up-work-order",
+    ),
+    "/v1/work-orders",
+    "/id",
+);
+/// `GET /v1/threads/{id}`
+pub const GET_THREAD: Route = keyed(
+    "GET",
+    "/v1/threads/{id}",
+    Scope::WorkOrdersRead,
+    "get-thread",
 );
 /// `DELETE /api/v1/work-orders/{id}`
 pub const CANCEL_WORK_ORDER: Route = keyed(
@@ -81,6 +100,8 @@ pub(crate) const ALL: &[Route] = &[
     CREATE_WORK_ORDER,
     LIST_WORK_ORDERS,
     GET_WORK_ORDER,
+    FOLLOW_UP_WORK_ORDER,
+    GET_THREAD,
     CANCEL_WORK_ORDER,
     KILL_WORK_ORDER,
     PURGE_WORK_ORDERS,
@@ -100,6 +121,11 @@ pub(crate) fn all(schemas: &mut Schemas) -> Vec<Operation> {
             "parentId",
             schemas.of::<WorkOrderId>(),
             "The children of this work order.",
+        )
+        .query(
+            "threadId",
+            schemas.of::<WorkOrderId>(),
+            "The turns of this thread.",
         )
         .pages(DEFAULT_LIMIT)
         .answers(Success::with(200, "A page of work orders.", page));
@@ -136,6 +162,8 @@ pub(crate) fn all(schemas: &mut Schemas) -> Vec<Operation> {
             200,
             "It is canceled.",
         )),
+        follow_up(schemas),
+        thread(schemas),
         kill(schemas),
         purge(schemas),
         start.answers(Success::of::<StartedRunShape>(schemas, 201, "The new run.")),
@@ -169,6 +197,42 @@ fn create(schemas: &mut Schemas) -> Operation {
         201,
         "The work order.",
     ))
+}
+
+fn follow_up(schemas: &mut Schemas) -> Operation {
+    let body = FollowUpBody.schema(schemas);
+    let example = json!({ "taskPrompt": "Name the test after the rule that it shows." });
+    Operation::of(
+        &FOLLOW_UP_WORK_ORDER,
+        "Follow up a work order",
+        "Creates the next turn of its thread, on the same branch and the same pull request; `id` may be \
+         any turn. Members that are left out are those of the turn before, but `limits` and `maxIterations` are \
+         the profile's. A turn waits until those before it have ended. 409 with `details.reason`: `child`, \
+         `thread_full` (100 turns), `waiting_full` (10 turns have not ended).",
+    )
+    .path::<WorkOrderId>()
+    .body(body, example)
+    .idempotent()
+    .fails(&[
+        Failure::Conflict,
+        Failure::InsufficientCredits,
+        Failure::QueueFull,
+    ])
+    .answers(Success::of::<WorkOrderShape>(
+        schemas,
+        201,
+        "The work order of the new turn.",
+    ))
+}
+
+fn thread(schemas: &mut Schemas) -> Operation {
+    Operation::of(
+        &GET_THREAD,
+        "Get a thread",
+        "The turns that continue each other on one branch; a thread has the id of its first work order.",
+    )
+    .path::<WorkOrderId>()
+    .answers(Success::of::<ThreadShape>(schemas, 200, "The thread."))
 }
 
 fn kill(schemas: &mut Schemas) -> Operation {

@@ -23,7 +23,8 @@ pub struct QueuePositionShape<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_start_time: Option<Timestamp>,
     /// `budget` while a budget does not cover the run: it gets its credits when the budget's period
-    /// turns, its limit rises or other runs cost less than they reserved. Else it waits for a slot.
+    /// turns, its limit rises or other runs cost less than they reserved. `thread` until the turns of its
+    /// thread before it have ended and their compute is gone. Else it waits for a slot.
     #[serde(skip_serializing_if = "Option::is_none")]
     waits_for: Option<WaitsFor>,
 }
@@ -34,6 +35,18 @@ pub struct QueuePositionShape<'a> {
 pub enum WaitsFor {
     /// A budget.
     Budget,
+    /// Another turn of the thread.
+    Thread,
+}
+
+impl WaitsFor {
+    fn of(position: &Position) -> Option<WaitsFor> {
+        if position.waits_for_thread {
+            Some(WaitsFor::Thread)
+        } else {
+            position.waits_for_budget.then_some(WaitsFor::Budget)
+        }
+    }
 }
 
 impl<'a> QueuePositionShape<'a> {
@@ -46,7 +59,7 @@ impl<'a> QueuePositionShape<'a> {
             state: position.state,
             enqueued_at: position.enqueued_at,
             estimated_start_time: position.estimated_start,
-            waits_for: position.waits_for_budget.then_some(WaitsFor::Budget),
+            waits_for: WaitsFor::of(position),
         }
     }
 }

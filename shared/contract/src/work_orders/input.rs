@@ -2,6 +2,7 @@
 //! that children inherit.
 
 mod fields;
+mod follow_up;
 mod sources;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use crate::field::{Field, flag, parsed, shown_default, small, text, typed};
 use crate::record::{Members, Record};
 use crate::schema::{self, Schemas};
 use fields::{AgentInput, LimitsInput, TenantInput, metadata};
+pub use follow_up::{FollowUpBody, FollowUpFields};
 use sources::SourceInput;
 pub use sources::WorkspaceSource;
 
@@ -54,7 +56,7 @@ pub struct WorkOrderFields {
 }
 
 /// The members that a create and an agent's request for a child have in common.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct TaskFields {
     /// The task.
     pub prompt: Option<TaskPrompt>,
@@ -66,8 +68,8 @@ pub struct TaskFields {
     pub agent: Option<Agent>,
     /// Limits of each run.
     pub limits: Limits,
-    /// Labels of the client.
-    pub metadata: BTreeMap<String, String>,
+    /// Labels of the client; none if there is no such member.
+    pub metadata: Option<BTreeMap<String, String>>,
 }
 
 impl Record for NewWorkOrder {
@@ -193,7 +195,7 @@ impl TaskFields {
             profile: members.optional("harness", shown_default(profile, "default")),
             agent,
             limits: members.optional("limits", LimitsInput).unwrap_or_default(),
-            metadata: members.optional("metadata", metadata()).unwrap_or_default(),
+            metadata: members.optional("metadata", metadata()),
         }
     }
 }

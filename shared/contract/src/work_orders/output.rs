@@ -32,6 +32,13 @@ pub struct WorkOrderShape<'a> {
     id: &'a WorkOrderId,
     /// The agent's task.
     task_prompt: &'a str,
+    /// Its thread: the id of the first turn.
+    thread_id: &'a WorkOrderId,
+    /// Its turn of the thread, from 1.
+    turn: u32,
+    /// The turn before; absent of the first one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    continues: Option<&'a WorkOrderId>,
     /// Where its workspace comes from; of a template, what it resolved to.
     workspace_source: WorkspaceSourceShape<'a>,
     /// Its newest run.
@@ -59,6 +66,9 @@ impl<'a> WorkOrderShape<'a> {
         WorkOrderShape {
             id: &order.id,
             task_prompt: task_prompt.as_str(),
+            thread_id: order.thread_id(),
+            turn: order.turn(),
+            continues: order.place.as_ref().map(|place| &place.continues),
             workspace_source: WorkspaceSourceShape {
                 kind: "git",
                 repository: order.source.repository.as_str(),

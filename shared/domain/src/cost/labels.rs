@@ -60,6 +60,16 @@ impl CostLabels {
         &self.0
     }
 
+    /// A fault for each label among the metadata of a follow-up, whose labels are those of its thread.
+    pub fn faults_of_fixed<'a>(&self, metadata: impl Iterator<Item = &'a str>) -> Vec<Fault> {
+        let named = metadata.filter(|name| self.0.iter().any(|label| label.name == *name));
+        let faults = named.map(|name| Fault {
+            path: format!("/metadata/{}", pointer(name)),
+            message: "is a cost label, and those are the thread's: omit it".to_owned(),
+        });
+        faults.collect()
+    }
+
     /// The values of a work order: those of its metadata, else those of its parent. An empty value
     /// counts as none.
     ///

@@ -34,6 +34,8 @@ pub(crate) enum ItemKind {
     Snapshot,
     /// Waiting entry: `<org>#queue`, work order id.
     QueueEntry,
+    /// Turns of a thread, and the run that has it: `<org>#thread`, id of the first turn.
+    Thread,
     /// Link to a child: `<org>#<work order>#child`, work order id.
     Child,
     /// Work order whose children have not ended: `<org>#waiting`, work order id.
@@ -158,6 +160,7 @@ impl ItemKind {
             | ItemKind::Baseline
             | ItemKind::Snapshot
             | ItemKind::QueueEntry
+            | ItemKind::Thread
             | ItemKind::Child
             | ItemKind::Waiting
             | ItemKind::Cascade

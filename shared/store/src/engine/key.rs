@@ -111,6 +111,11 @@ impl Key {
         }
     }
 
+    /// The thread whose first turn is this work order.
+    pub fn thread(org: &OrgId, first: &WorkOrderId) -> Key {
+        Key::new(ItemKind::Thread, format!("{org}#thread"), first.as_str())
+    }
+
     /// The link from a work order to its child.
     pub fn child(org: &OrgId, parent: &WorkOrderId, child: &WorkOrderId) -> Key {
         children_of(org, parent).key(child.as_str())

@@ -34,6 +34,8 @@ pub struct Position {
     pub estimated_start: Option<Timestamp>,
     /// True if it waits for a budget.
     pub waits_for_budget: bool,
+    /// True if it waits for another turn of its thread.
+    pub waits_for_thread: bool,
 }
 
 /// What the queue needs to know of a lease.
@@ -59,6 +61,7 @@ struct Reading {
     slots: Vec<TakenSlot>,
     order: Option<WorkOrder>,
     past: Vec<PastRun>,
+    waits_for_thread: bool,
 }
 
 impl Tally {
@@ -113,13 +116,34 @@ impl Store {
             self.work_order(org, id),
             self.slice(past),
         )?;
+        let waits_for_thread = self.waits_for_thread(org, id, &entries.items).await?;
         Ok(Reading {
+            waits_for_thread,
             tally,
             entries: entries.items,
             slots: slots.items,
             order,
             past: past.items,
         })
+    }
+}
+
+impl Store {
+    /// True if this work order waits for another turn of its thread.
+    async fn waits_for_thread(
+        &self,
+        org: &OrgId,
+        id: &WorkOrderId,
+        entries: &[EntryItem],
+    ) -> Result<bool, Error> {
+        let Some(entry) = entries.iter().find(|entry| entry.work_order_id == *id) else {
+            return Ok(false);
+        };
+        if entry.is_behind_its_thread(entries) {
+            return Ok(true);
+        }
+        let free = self.free_thread(org, entry.thread_id(), Some(&entry.run_id));
+        Ok(free.await?.is_none())
     }
 }
 
@@ -147,6 +171,7 @@ impl Reading {
                     .unwrap_or_else(|| slot.run_id.made_at()),
                 estimated_start: None,
                 waits_for_budget: false,
+                waits_for_thread: false,
             }),
             (None, Some(entry)) => Some(self.position_of(entry, limits, now)),
             (None, None) => None,
@@ -168,9 +193,10 @@ impl Reading {
             position,
             state: EntryState::Waiting,
             enqueued_at: entry.enqueued_at,
-            estimated_start: (!waits_for_budget)
+            estimated_start: (!waits_for_budget && !self.waits_for_thread)
                 .then(|| estimated_start(now, position, slots, &durations)),
             waits_for_budget,
+            waits_for_thread: self.waits_for_thread,
         }
     }
 

@@ -74,6 +74,7 @@ pub(crate) fn queue_entry(work_order: &WorkOrder, run_id: &RunId, now: Timestamp
         last_sequence: None,
         came_back: 0,
         wanted: None,
+        thread: Some(work_order.thread_id().clone()),
         v: SCHEMA_VERSION,
     }
 }

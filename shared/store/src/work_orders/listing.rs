@@ -24,6 +24,11 @@ impl Store {
         (limit, skip): (u32, u32),
         after: Option<&WorkOrderId>,
     ) -> Result<(Page<WorkOrder>, u64), Error> {
+        if let Some(thread) = &filter.thread_id {
+            return self
+                .listed_turns(org, thread, filter, (limit, skip), after)
+                .await;
+        }
         let status = filter.status.map(|status| status.as_str().to_owned());
         let index = match (&filter.parent_id, filter.status) {
             (Some(parent), _) => Some((BY_PARENT, "parentKey", children_of(org, parent).pk)),
@@ -57,6 +62,50 @@ impl Store {
             self.slice(slice.clone().limit(limit).skip(skip).after(start)),
             total
         )
+    }
+}
+
+impl Store {
+    /// The turns of a thread, newest first. There are few enough to be read whole.
+    async fn listed_turns(
+        &self,
+        org: &OrgId,
+        id: &WorkOrderId,
+        filter: &WorkOrderFilter,
+        (limit, skip): (u32, u32),
+        after: Option<&WorkOrderId>,
+    ) -> Result<(Page<WorkOrder>, u64), Error> {
+        let thread = self.thread(org, id).await?;
+        let mut turns = self.turns(org, id, &thread).await?;
+        turns.retain(|turn| turn.thread_id() == id && filter.includes(turn));
+        turns.sort_by(|one, other| other.id.cmp(&one.id));
+        let total = u64::try_from(turns.len()).unwrap_or(u64::MAX);
+        let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        let mut rest = (turns.into_iter())
+            .filter(|turn| after.is_none_or(|after| turn.id < *after))
+            .skip(size(skip));
+        let items: Vec<WorkOrder> = rest.by_ref().take(size(limit)).collect();
+        let has_more = rest.next().is_some();
+        Ok((Page { items, has_more }, total))
+    }
+}
+
+impl WorkOrderFilter {
+    /// True if a work order is as the filter says, its thread aside. One with a parent is no turn.
+    fn includes(&self, order: &WorkOrder) -> bool {
+        let tenant = order.terms.tenant_context.as_ref();
+        let user = tenant.and_then(|tenant| tenant.tenant_user_id.as_deref());
+        let is_same = |wanted: &Option<String>, have: Option<&str>| {
+            wanted.is_none() || wanted.as_deref() == have
+        };
+        order.terms.parent_id.is_none()
+            && self.parent_id.is_none()
+            && self.status.is_none_or(|status| status == order.status)
+            && is_same(
+                &self.tenant_id,
+                tenant.map(|tenant| tenant.tenant_id.as_str()),
+            )
+            && is_same(&self.tenant_user_id, user)
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn refused(
     let over = over_budget(&refusals);
     let mut refusals = refusals;
     refusals.sort_by_key(|refusal| match refusal.kind {
-        ItemKind::Parent => 1,
+        ItemKind::Parent | ItemKind::Thread => 1,
         ItemKind::Tally => 2,
         ItemKind::Balance | ItemKind::ParentRun => 3,
         ItemKind::BudgetCounter => 4,
@@ -40,6 +40,7 @@ pub(super) fn refused(
             let asking = new.asked_by.as_ref().map(|asking| &asking.run_id);
             Err(parent_refused(item, asking)?)
         }
+        ItemKind::Thread => Ok(None),
         ItemKind::Tally => Err(Error::QueueFull {
             retry_after_s: QUEUE_RETRY_S,
         }),

@@ -22,6 +22,7 @@ use crate::runs::CREATED_SEQUENCE;
 use crate::runs::lifecycle::lease::Lease;
 use crate::runs::lifecycle::transitions::{after_order, after_run};
 use crate::runs::timeline::Subject;
+use crate::work_orders::threads::FreeThread;
 
 /// A waiting entry as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -55,11 +56,32 @@ pub struct EntryItem {
     /// What is to be reserved for it, while it waits for a budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<WantedHold>,
+    /// The thread of the work order; of an entry that is older than threads, the work order itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<WorkOrderId>,
     /// Shape of this item.
     pub v: u32,
 }
 
 impl EntryItem {
+    /// The thread of the work order.
+    #[must_use]
+    pub fn thread_id(&self) -> &WorkOrderId {
+        self.thread.as_ref().unwrap_or(&self.work_order_id)
+    }
+
+    /// True if another entry of the same thread comes before this one.
+    #[must_use]
+    pub fn is_behind_its_thread(&self, entries: &[EntryItem]) -> bool {
+        let place = |entry: &EntryItem| (entry.enqueued_at, entry.work_order_id.clone());
+        let is_before = |other: &EntryItem| {
+            other.work_order_id != self.work_order_id
+                && other.thread_id() == self.thread_id()
+                && place(other) < place(self)
+        };
+        entries.iter().any(is_before)
+    }
+
     /// The entry as the fair order sees it.
     #[must_use]
     pub fn waiting(&self) -> WaitingEntry {
@@ -159,7 +181,7 @@ impl Store {
         Ok(self.slice(entries).await?.items)
     }
 
-    /// Gives an entry a slot and its task a permit: lease, permit, entry, run, work order, tally and
+    /// Gives an entry a slot, its task a permit and its run the thread: lease, permit, thread, entry, run, work order, tally and
     /// event in one transaction.
     ///
     /// # Errors
@@ -168,7 +190,7 @@ impl Store {
         &self,
         state: &QueueState,
         entry: &EntryItem,
-        (lease, permit): (&Lease, &FreePermit),
+        (lease, permit, thread): (&Lease, &FreePermit, &FreeThread),
         limits: QueueLimits,
         now: Timestamp,
     ) -> Result<DispatchOutcome, Error> {
@@ -199,6 +221,7 @@ impl Store {
                 &lease.at(permit, &state.tally),
             )?
             .take_permit(permit)
+            .take_thread(org, thread, &entry.run_id)
             .delete(
                 &Key::entry(org, &entry.work_order_id),
                 Change::new()

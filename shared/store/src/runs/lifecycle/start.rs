@@ -25,6 +25,7 @@ use crate::runs::lifecycle::settle::released;
 use crate::runs::lifecycle::transitions::{after_order, after_run};
 use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
 use crate::usage::Earlier;
+use crate::work_orders::threads::FreeThread;
 use crate::work_orders::{QUEUE_RETRY_S, WorkOrder, queue_entry, queued_run};
 
 /// A run to be started.
@@ -57,6 +58,8 @@ pub enum Beginning<'a> {
         lease: &'a Lease,
         /// The capacity permit of its task.
         permit: &'a FreePermit,
+        /// The thread of the work order.
+        thread: &'a FreeThread,
         /// The queue as it was when it was this work order's turn.
         queue: &'a QueueState,
     },
@@ -252,6 +255,7 @@ impl NewRun<'_> {
             Beginning::InSlot {
                 lease,
                 permit,
+                thread,
                 queue,
             } => {
                 let transaction = if waits {
@@ -263,6 +267,7 @@ impl NewRun<'_> {
                 transaction
                     .put(&key, &lease.at(permit, &queue.tally))?
                     .take_permit(permit)
+                    .take_thread(self.org, thread, &self.run_id)
                     .append_event(
                         store,
                         &run.subject(self.org),
