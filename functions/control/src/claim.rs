@@ -56,11 +56,13 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let profile = state.store.claim(claiming, proof, now).await?;
     let goes_by = (profile, plugins);
     let environment = environment::of(state, &org, chosen, own).await?;
+    let thread = crate::thread::of(&state.store, &org, &order).await?;
     let resumption = resumption(state, &org, &order, &run).await?;
     let asked = (order, task_prompt);
     Answer::ok(RunSpec {
         resumption,
         environment,
+        thread,
         ..spec(state, org, asked, &run, goes_by, (git, models))
     })
 }

@@ -15,6 +15,8 @@ mod log;
 mod models;
 mod report;
 mod runner;
+mod thread;
+mod turn;
 mod verification;
 
 use std::sync::Arc;
@@ -102,6 +104,8 @@ async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<A
         verification::report(&state, &request, now).await
     } else if routes::SHARE_BASELINE.matches(path) {
         baseline::handle(&state, &request, now).await
+    } else if routes::RECORD_TURN.matches(path) {
+        turn::handle(&state, &request).await
     } else if routes::KEEP_DIFF.matches(path) {
         diff::handle(&state, &request, now).await
     } else {

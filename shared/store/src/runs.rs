@@ -11,7 +11,7 @@ pub mod verifications;
 pub mod verified_run;
 
 use awo_domain::audit::AuditHead;
-use awo_domain::control::{GateComparison, PROVIDER_WAIT_MS, RunnerEvent};
+use awo_domain::control::{GateComparison, PROVIDER_WAIT_MS, RunnerEvent, TurnEnd};
 use awo_domain::cost::Attribution;
 use awo_domain::environment::{EnvironmentRecord, Size};
 use awo_domain::pull_request::PullRequestUrl;
@@ -167,6 +167,9 @@ pub struct Run {
     /// Its environment as it was when the run was claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<EnvironmentRecord>,
+    /// The end of its turn, for the next one of the thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_end: Option<TurnEnd>,
 }
 
 /// A run's leave from its compute. A run takes it once at most.

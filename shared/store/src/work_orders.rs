@@ -11,6 +11,7 @@ pub mod prompts;
 pub mod purge;
 mod refusals;
 pub mod threads;
+mod turn_records;
 
 use awo_domain::environment::{Containers, ContainersId, EnvironmentName, Size};
 use awo_domain::event::Lifecycle;

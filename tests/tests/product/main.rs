@@ -92,6 +92,7 @@ mod subscribers;
 mod sweep_parts;
 mod template;
 mod templates;
+mod threads;
 mod threat_model;
 mod transactions;
 mod usage;

@@ -31,6 +31,9 @@ pub const KEEP_DIFF: Route = control("keep-diff", "/control/{orgId}/runs/{runId}
 pub const SHARE_BASELINE: Route =
     control("share-baseline", "/control/{orgId}/runs/{runId}/baseline");
 
+/// `POST /control/{orgId}/runs/{runId}/turn`
+pub const RECORD_TURN: Route = control("record-turn", "/control/{orgId}/runs/{runId}/turn");
+
 /// The routes of this group.
 pub(crate) const ALL: &[Route] = &[
     CLAIM,
@@ -43,4 +46,5 @@ pub(crate) const ALL: &[Route] = &[
     REPORT_VERIFICATION,
     KEEP_DIFF,
     SHARE_BASELINE,
+    RECORD_TURN,
 ];

@@ -68,7 +68,7 @@ struct ThreadCostShape {
 }
 
 impl<'a> ThreadShape<'a> {
-    /// A thread with its turns and their newest runs; none if it has no turns.
+    /// A thread with its turns and their newest runs.
     #[must_use]
     pub fn of(
         id: &'a WorkOrderId,
@@ -83,18 +83,19 @@ impl<'a> ThreadShape<'a> {
         let first = turns.first().and_then(newest);
         let cost = (turns.iter().filter_map(newest))
             .filter_map(|run| run.cost.as_ref())
-            .fold(MicroCredits::ZERO, |sum, cost| sum.plus(cost.credits));
+            .fold(0_i64, |sum, cost| sum.saturating_add(cost.credits_micro));
         let base = thread.base_commit.as_deref();
         ThreadShape {
             thread_id: id,
             repository: turns
                 .first()
                 .map_or("", |order| order.source.repository.as_str()),
-            branch: delivered.and_then(|run| run.branch.as_deref()),
+            branch: (thread.branch.as_deref()).or(delivered.and_then(|run| run.branch.as_deref())),
             base_commit: base.or(first.and_then(|run| run.base.as_deref())),
-            head_commit: delivered.and_then(|run| run.commit.as_deref()),
-            pull_request: delivered
-                .and_then(|run| run.pr_url.as_ref())
+            head_commit: (thread.head_commit.as_deref())
+                .or(delivered.and_then(|run| run.commit.as_deref())),
+            pull_request: (thread.pull_request.as_ref())
+                .or(delivered.and_then(|run| run.pr_url.as_ref()))
                 .map(|url| url.as_str()),
             turns: turns
                 .iter()
@@ -109,7 +110,7 @@ impl<'a> ThreadShape<'a> {
                 })
                 .collect(),
             cost: ThreadCostShape {
-                credits: cost.to_decimal(),
+                credits: MicroCredits::from_micro(cost).to_decimal(),
             },
         }
     }

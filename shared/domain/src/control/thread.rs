@@ -180,6 +180,25 @@ pub struct TurnEnd {
     pub workspace: bool,
 }
 
+/// Longest id of an agent's session, in characters.
+const MAX_SESSION_ID: usize = 200;
+
+impl TurnEnd {
+    /// The end as it is stored: with a summary of at most [`MAX_TURN_SUMMARY`], and without a session whose
+    /// id is too long to be one.
+    #[must_use]
+    pub fn bounded(&self) -> TurnEnd {
+        let cut = |text: &String| text.chars().take(MAX_TURN_SUMMARY).collect();
+        let session = self.session_id.as_ref();
+        let session = session.filter(|id| id.chars().count() <= MAX_SESSION_ID);
+        TurnEnd {
+            summary: self.summary.as_ref().map(cut),
+            session_id: session.cloned(),
+            workspace: self.workspace,
+        }
+    }
+}
+
 /// The origin of the workspace of a turn that continues a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

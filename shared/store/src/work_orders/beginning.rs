@@ -58,6 +58,7 @@ pub(crate) fn queued_run(
         waited_ms: 0,
         waits_since: None,
         environment: None,
+        turn_end: None,
     }
 }
 

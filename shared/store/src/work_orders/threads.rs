@@ -8,6 +8,8 @@
 
 use std::collections::HashMap;
 
+use awo_domain::control::{TurnDelivery, TurnPoint};
+use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::thread::{NoFollowUp, ThreadPlace};
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
@@ -36,6 +38,24 @@ pub struct Thread {
     /// The commit with which the first turn began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_commit: Option<String>,
+    /// The branch from which the work comes, and into which a pull request goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The branch on the origin that has the last delivery.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit that was delivered last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_commit: Option<String>,
+    /// The pull request of the last delivery.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<PullRequestUrl>,
+    /// Starts of turns after changes by others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<TurnPoint>,
+    /// Commits that runs pushed, or were about to push.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deliveries: Vec<TurnDelivery>,
 }
 
 /// A new turn, with the thread as it was read.

@@ -318,6 +318,7 @@ impl End<'_> {
             .set_some("prUrl", ending.pr_url.as_ref())
             .set_some("error", ending.end.error())
             .set_some("base", run.base.as_ref())
+            .set_some("turnEnd", run.turn_end.as_ref())
             .set_some("computeStoppedAt", (!self.leased).then_some(self.now))
             .remove("phase")
             .when("status", stored.status)

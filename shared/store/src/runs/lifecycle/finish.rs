@@ -2,7 +2,9 @@
 //! report it counts once and only under the lease's token. The runner of a run that a client
 //! stopped may send one more report, once: its total usage.
 
-use awo_domain::control::{Finish as LastReport, NumberedEvent, ReportAnswer, StopRequest};
+use awo_domain::control::{
+    Finish as LastReport, NumberedEvent, ReportAnswer, StopRequest, TurnEnd,
+};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, Timestamp};
 
@@ -116,7 +118,8 @@ impl Store {
             let Some(order) = order.filter(|order| order.has_begun(&stored)) else {
                 continue;
             };
-            let progress = Progress::of(&stored, lease.reported, &last.events)?;
+            let mut progress = Progress::of(&stored, lease.reported, &last.events)?;
+            progress.run.turn_end = last.turn.as_ref().map(TurnEnd::bounded);
             let report = FinalReport {
                 by,
                 order: &order,

@@ -1,0 +1,52 @@
+//! `POST /control/{orgId}/runs/{runId}/turn`: the record of a turn by its runner.
+
+use awo_domain::Error;
+use awo_domain::control::TurnRecord;
+use awo_domain::source::Branch;
+use awo_http::Answer;
+use lambda_http::Request;
+use serde_json::json;
+
+use crate::State;
+use crate::runner::{body, checked_commit, reporter};
+
+pub async fn handle(state: &State, request: &Request) -> Result<Answer, Error> {
+    let by = reporter(request)?;
+    let record = checked(body(request)?)?;
+    state.store.record_turn(&by, record).await?;
+    Answer::ok(json!({}))
+}
+
+/// A record whose commits, trees and branches are such.
+fn checked(record: TurnRecord) -> Result<TurnRecord, Error> {
+    let branch = |path: &str, name: &str| {
+        let parsed = Branch::parse(name);
+        parsed.map_err(|why| Error::invalid(path, why)).map(|_| ())
+    };
+    match &record {
+        TurnRecord::Begun {
+            commit,
+            tree,
+            delivered_tree,
+            target,
+        } => {
+            checked_commit("/commit", commit)?;
+            checked_commit("/tree", tree)?;
+            if let Some(delivered_tree) = delivered_tree {
+                checked_commit("/deliveredTree", delivered_tree)?;
+            }
+            branch("/target", target)?;
+        }
+        TurnRecord::Delivering {
+            commit,
+            tree,
+            branch: name,
+        } => {
+            checked_commit("/commit", commit)?;
+            checked_commit("/tree", tree)?;
+            branch("/branch", name)?;
+        }
+        TurnRecord::Delivered { commit, .. } => checked_commit("/commit", commit)?,
+    }
+    Ok(record)
+}
