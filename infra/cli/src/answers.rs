@@ -54,6 +54,8 @@ pub struct WorkOrder {
     #[serde(default)]
     pub parent_id: Option<String>,
     #[serde(default)]
+    pub thread_id: Option<String>,
+    #[serde(default)]
     pub verified: Option<bool>,
     pub created_at: String,
 }

@@ -5,6 +5,7 @@ mod contexts;
 mod control;
 mod show;
 mod submit;
+mod threads;
 mod usage;
 mod verification;
 
@@ -18,6 +19,7 @@ pub use self::contexts::{Context, ContextAction, Login, context_name};
 pub use self::control::{Cancel, Follow, Kill, Purge, Start};
 pub use self::show::{Credits, Diff, Events, Get, List, Logs, Part, Queue, Runs};
 pub use self::submit::{FIELDS, Submit, pairs};
+pub use self::threads::{FollowUp, Thread};
 pub use self::usage::{By, Usage};
 pub use self::verification::{Checks, Verify};
 use crate::output::Format;
@@ -95,6 +97,10 @@ pub struct Connection {
 pub enum Command {
     /// Submit a work order
     Submit(Box<Submit>),
+    /// Continue the work of a work order with another task, on the same branch
+    FollowUp(Box<FollowUp>),
+    /// Show the thread of a work order: the turns on one branch
+    Thread(Thread),
     /// Start a new run of a queued or failed work order
     Start(Start),
     /// Follow a run until it ends

@@ -51,6 +51,7 @@ mod standing;
 mod start;
 mod submit;
 mod templates;
+mod threads;
 mod times;
 mod usage;
 mod verification;
@@ -152,6 +153,8 @@ async fn on_service(
 ) -> Result<(), Failure> {
     match command {
         Command::Submit(order) => submit::run(client, order, output).await,
+        Command::FollowUp(wanted) => threads::follow_up(client, wanted, output).await,
+        Command::Thread(wanted) => threads::show(client, wanted, output).await,
         Command::Start(wanted) => start::run(client, wanted, output).await,
         Command::Follow(wanted) => {
             let run = reference::run(client, &wanted.id).await?;

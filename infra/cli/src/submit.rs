@@ -114,7 +114,7 @@ pub fn idempotency_key(named: Option<&str>) -> String {
 }
 
 /// The prompt: the text itself, a file's, or standard input's.
-fn prompt(given: &str) -> Result<String, Failure> {
+pub fn prompt(given: &str) -> Result<String, Failure> {
     let refused = |why: String| Failure::Usage(format!("--prompt {}: {why}", clean_line(given)));
     let read = |source: &mut dyn Read| -> std::io::Result<String> {
         let mut text = String::new();

@@ -17,7 +17,7 @@ use awo_domain::{Error, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
 use awo_store::work_orders::parents::why_no_parent;
 
-pub use follow_up::FollowUpRequest;
+pub use follow_up::{FollowUpRequest, TurnBefore};
 use sources::resolved;
 
 mod follow_up;

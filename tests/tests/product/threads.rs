@@ -106,10 +106,9 @@ async fn a_turn_waits_for_its_thread_and_keeps_nobody_else_waiting() {
     assert_eq!(place.get("estimatedStartTime"), None);
     assert_eq!(position(&service, &other).await.get("waitsFor"), None);
     let id = first["id"].as_str().unwrap();
-    let canceled = service
-        .client
-        .delete(&format!("/api/v1/work-orders/{id}"))
-        .await;
+    let path = format!("/api/v1/work-orders/{id}");
+    let canceled = service.client.send("DELETE", &path, &[], Vec::new());
+    let canceled = canceled.await;
     assert_eq!(canceled.status, 200, "{}", canceled.text);
     assert_eq!(position(&service, &second).await.get("waitsFor"), None);
 }

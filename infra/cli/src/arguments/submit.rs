@@ -20,13 +20,14 @@ Examples:
   awo submit --agent verify --branch feature --verify-base main --require-verified";
 
 /// The fields of a create's body, and the option that each comes from.
-pub const FIELDS: [(&str, &str); 21] = [
+pub const FIELDS: [(&str, &str); 22] = [
     ("/taskPrompt", "--prompt"),
     ("/workspaceSource/repository", "--repo"),
     ("/workspaceSource/branch", "--branch"),
     ("/workspaceSource/commit", "--commit"),
     ("/verifyBase", "--verify-base"),
     ("/protect", "--protect"),
+    ("/resultBranch", "--result-branch"),
     ("/workspaceSource/templateId", "--template"),
     ("/workspaceSource/variables", "--var"),
     ("/workspaceSource", "--repo"),
@@ -65,6 +66,9 @@ pub struct Submit {
     /// default branch]
     #[arg(long, value_name = "BRANCH", requires = "agent")]
     pub verify_base: Option<String>,
+    /// Existing branch to begin on and to push the result onto [default: a new branch]
+    #[arg(long, value_name = "BRANCH")]
+    pub result_branch: Option<String>,
     /// Restore protected files and scripts to the content of the base, with --agent verify
     #[arg(long, requires = "agent")]
     pub protect: bool,
@@ -172,6 +176,9 @@ impl Submit {
             ("tenantUserId", self.tenant_user.as_ref().map(|t| json!(t))),
         ];
         put(&mut body, "tenantContext", tenant);
+        if let Some(branch) = &self.result_branch {
+            body.insert("resultBranch".to_owned(), json!(branch));
+        }
         if let Some(base) = &self.verify_base {
             body.insert("verifyBase".to_owned(), json!(base));
         }

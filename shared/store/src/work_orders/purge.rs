@@ -74,7 +74,8 @@ impl PurgeTarget {
     }
 
     fn deletes(&self) -> usize {
-        1 + usize::from(self.order.prompt.is_apart()) + self.runs.len()
+        // It, and its thread if that goes with it.
+        2 + usize::from(self.order.prompt.is_apart()) + self.runs.len()
     }
 
     fn bytes(&self) -> usize {
@@ -210,6 +211,10 @@ impl Store {
         };
         let mut tally = Change::new();
         let mut transaction = Transaction::new().put(&Key::purge(org, first.id()), &record)?;
+        let orders: Vec<&WorkOrder> = targets.iter().map(|target| &target.order).collect();
+        for emptied in self.emptied_threads(org, &orders).await? {
+            transaction = transaction.delete_thread(org, &emptied);
+        }
         for PurgeTarget { order, runs } in targets {
             tally = tally.uncount_work_order(order.status);
             let unchanged = Change::new()

@@ -6,7 +6,7 @@
 //! later event changes that, since a new run has a new id, so nothing has to release a thread, and no
 //! crash can leave one taken.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use awo_domain::control::{TurnDelivery, TurnPoint};
 use awo_domain::pull_request::PullRequestUrl;
@@ -216,6 +216,44 @@ impl Store {
     }
 }
 
+/// A thread of which no turn would be left.
+#[derive(Debug)]
+pub(crate) struct EmptiedThread {
+    id: WorkOrderId,
+    turns: Vec<WorkOrderId>,
+}
+
+impl Store {
+    /// The threads of which no turn is left without these work orders, at least one of them. Two purges at
+    /// once of the last two turns may leave a thread's item, which goes with the organization.
+    pub(crate) async fn emptied_threads(
+        &self,
+        org: &OrgId,
+        purged: &[&WorkOrder],
+    ) -> Result<Vec<EmptiedThread>, Error> {
+        let ids: HashSet<&WorkOrderId> = purged.iter().map(|order| order.thread_id()).collect();
+        let going: HashSet<&WorkOrderId> = purged.iter().map(|order| &order.id).collect();
+        let keys = ids.iter().map(|id| Key::thread(org, id));
+        let mut items = self.batch(keys).await?;
+        let mut emptied = Vec::new();
+        for id in ids {
+            let Some(item) = items.remove(&Key::thread(org, id)) else {
+                continue;
+            };
+            let thread: Thread = read(item)?;
+            let others = thread.turns.iter().filter(|turn| !going.contains(turn));
+            let others: Vec<Key> = others.map(|turn| Key::work_order(org, turn)).collect();
+            if others.is_empty() || self.batch(others).await?.is_empty() {
+                emptied.push(EmptiedThread {
+                    id: id.clone(),
+                    turns: thread.turns,
+                });
+            }
+        }
+        Ok(emptied)
+    }
+}
+
 /// A thread that no run has, as it was read.
 #[derive(Debug, Clone)]
 pub struct FreeThread {
@@ -230,6 +268,13 @@ impl Transaction {
             .set("holder", run)
             .when_option("holder", thread.holder.as_ref());
         self.update(&Key::thread(org, &thread.id), taken)
+    }
+
+    /// Deletes a thread, if no turn was added since it was read.
+    pub(crate) fn delete_thread(self, org: &OrgId, emptied: &EmptiedThread) -> Transaction {
+        let known = (!emptied.turns.is_empty()).then_some(&emptied.turns);
+        let unchanged = Change::new().when_option("turns", known);
+        self.delete(&Key::thread(org, &emptied.id), unchanged)
     }
 
     /// Adds a turn to its thread, if no other turn was added since that was read.
