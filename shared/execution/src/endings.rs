@@ -10,7 +10,7 @@ use awo_domain::ledger::Rates;
 use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::stop::end_of_kill;
 use awo_domain::usage::PricedUsage;
-use awo_domain::{Error, Timestamp, TransactionId};
+use awo_domain::{Error, OrgId, Timestamp, TransactionId};
 use awo_store::runs::Run;
 use awo_store::runs::lifecycle::end::{Ending, RunView};
 use awo_store::runs::lifecycle::lease::Lease;
@@ -32,6 +32,11 @@ pub struct Endings {
 }
 
 impl Endings {
+    /// The next turn of a thread may go, whose turn before left the queue without a slot.
+    pub(crate) async fn wake_next_turn(&self, org: &OrgId) {
+        self.queue.wake_or_leave_to_sweep(&WakeUp::of(org)).await;
+    }
+
     /// By the environment's settings.
     ///
     /// # Errors

@@ -267,7 +267,11 @@ impl Stopper {
         let waits = order.status == WorkOrderStatus::WaitingForChildren;
         if found.lease.is_none() && run.status == RunStatus::Queued {
             let waiting = self.store.cancel_waiting(org, (order, run), stopping, now);
-            return waiting.await;
+            let is_canceled = waiting.await?;
+            if is_canceled && order.terms.parent_id.is_none() {
+                self.endings.wake_next_turn(org).await;
+            }
+            return Ok(is_canceled);
         }
         if found.lease.is_none() && !waits {
             return Ok(false);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{names, pairs};
 use crate::failure::Failure;
+use crate::quantity;
 use crate::reference::{self, Reference};
 
 const FOLLOW_UP_HELP: &str = "\
@@ -44,9 +45,9 @@ pub struct FollowUp {
     /// Environment [default: that of the turn before]
     #[arg(long, value_name = "NAME")]
     pub environment: Option<String>,
-    /// Label NAME=VALUE; repeatable [default: those of the turn before]
-    #[arg(long = "metadata", value_name = "NAME=VALUE")]
-    pub metadata: Vec<String>,
+    /// Metadata stored with the work order; may be repeated [default: those of the turn before]
+    #[arg(long, value_name = "KEY=VALUE", num_args = 1.., value_parser = quantity::pair)]
+    pub metadata: Vec<(String, String)>,
     /// Follow the run's progress until it ends
     #[arg(long)]
     pub follow: bool,
