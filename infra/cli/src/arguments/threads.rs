@@ -37,8 +37,8 @@ pub struct FollowUp {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITERATIONS)))]
     pub max_iterations: Option<u32>,
     /// Most credits that a run may cost [default: the profile's]
-    #[arg(long, value_name = "CREDITS")]
-    pub max_credits: Option<f64>,
+    #[arg(long, value_name = "N", value_parser = quantity::credits)]
+    pub max_credits: Option<quantity::Credits>,
     /// Harness profile [default: that of the turn before]
     #[arg(long, value_name = "NAME")]
     pub harness: Option<String>,
@@ -75,7 +75,7 @@ impl FollowUp {
         if let Some(iterations) = self.max_iterations {
             body["maxIterations"] = json!(iterations);
         }
-        if let Some(credits) = self.max_credits {
+        if let Some(credits) = &self.max_credits {
             body["limits"] = json!({ "maxCredits": credits });
         }
         let texts = [
