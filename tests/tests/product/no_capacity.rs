@@ -1,6 +1,8 @@
 //! Runs whose tasks get no capacity from the cluster, because of an account's quota or a crowded
 //! zone, at their first start and when they come back from their children.
 
+use std::collections::HashSet;
+
 use awo_domain::RunId;
 use awo_execution::dispatcher::first_in_turn;
 use awo_local::ecs::Conduct;
@@ -163,7 +165,10 @@ async fn a_resumed_run_without_capacity_gives_its_slot_back_after_a_minute_and_s
     assert!(family.lease(0).await.is_none(), "slot and permit are free");
     let queue = world.store.queue(&org.id).await.expect("the queue");
     assert_eq!((queue.tally.slots, queue.entries.len()), (0, 2));
-    assert_eq!(first_in_turn(&queue, None), Some(parent.clone()));
+    assert_eq!(
+        first_in_turn(&queue, None, &HashSet::new()),
+        Some(parent.clone())
+    );
     let order = world.store.work_order(&org.id, &parent).await;
     let order = order.expect("an answer").expect("a work order");
     assert_eq!(order.status.as_str(), "waiting_for_children");
