@@ -54,8 +54,10 @@ impl DrivenRun {
             .capacity(&service.org, run_id.as_str(), max, now)
             .await;
         let place = available.expect("a read").permit.expect("a place");
+        let thread = store.free_thread(&service.org, entry.thread_id(), Some(run_id));
+        let thread = thread.await.expect("a read").expect("a free thread");
         let dispatched = store
-            .dispatch(&queue, entry, (&lease, &place), SLOTS, now)
+            .dispatch(&queue, entry, (&lease, &place, &thread), SLOTS, now)
             .await;
         assert_eq!(
             dispatched.expect("a slot"),

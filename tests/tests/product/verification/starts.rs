@@ -75,7 +75,10 @@ async fn a_sweep_makes_the_task_definition_of_an_organization_that_has_none() {
     let lease = Lease::of_entry(org, &queue.entries[0], cloud.mint.secret(), now);
     let max = settings::max_tasks(&cloud.environment).unwrap();
     let available = store.capacity(org, "here", max, now).await.unwrap();
-    let slot = (&lease, &available.permit.unwrap());
+    let entry = &queue.entries[0];
+    let thread = store.free_thread(org, entry.thread_id(), Some(&entry.run_id));
+    let thread = thread.await.unwrap().unwrap();
+    let slot = (&lease, &available.permit.unwrap(), &thread);
     let dispatched = store.dispatch(&queue, &queue.entries[0], slot, limits, now);
     assert_eq!(dispatched.await.unwrap(), DispatchOutcome::Yes);
     assert_eq!(file_system_of(&service).await, None);
