@@ -79,7 +79,7 @@ fn when_the_supervisor_is_killed_the_next_subreaper_finishes_the_job() {
     let mut supervised = SupervisedTree::start(&script, &[]);
     supervised.ready();
     assert!(marked(&supervised.mark).len() >= 4);
-    let inner_pid = inner_supervisor(supervised.child.id());
+    let inner_pid = inner_supervisor(&supervised.mark);
     kill(inner_pid, "KILL");
     until("the inner command dies with its supervisor", || {
         marked(&supervised.mark)
@@ -91,33 +91,23 @@ fn when_the_supervisor_is_killed_the_next_subreaper_finishes_the_job() {
     assert_eq!((report.survivors, left), (0, Vec::new()));
 }
 
-/// The supervisor that descends from the supervisor `outer`.
-fn inner_supervisor(outer: u32) -> u32 {
-    let is_ours = |pid: u32| {
-        let mut at = pid;
-        while at > 1 {
-            let stat = fs::read_to_string(format!("/proc/{at}/stat")).unwrap_or_default();
-            let after = stat.rsplit(')').next().unwrap_or_default().to_owned();
-            at = after
-                .split_ascii_whitespace()
-                .nth(1)
-                .and_then(|p| p.parse().ok())
-                .unwrap_or(0);
-            if at == outer {
-                return true;
-            }
-        }
-        false
+/// The parent of the command of this mark that starts with `setsid`: the supervisor that was started last.
+/// The outer one may have helpers with the same command line.
+fn inner_supervisor(mark: &str) -> u32 {
+    let is_command = |pid: &u32| {
+        let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        read("cmdline").starts_with(b"sh\0-c\0setsid")
+            && String::from_utf8_lossy(&read("environ")).contains(mark)
     };
-    fs::read_dir("/proc")
+    let mut pids = fs::read_dir("/proc")
         .unwrap()
         .flatten()
-        .filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok())
-        .find(|pid| {
-            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.starts_with(env!("CARGO_BIN_EXE_supervise-command").as_bytes()) && is_ours(*pid)
-        })
-        .unwrap()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let command = pids.find(is_command).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{command}/stat")).unwrap();
+    let (_, after_name) = stat.rsplit_once(')').unwrap();
+    let parent = after_name.split_ascii_whitespace().nth(1).unwrap();
+    parent.parse().unwrap()
 }
 
 #[test]
