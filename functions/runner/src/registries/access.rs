@@ -311,22 +311,19 @@ mod tests {
     #[test]
     fn a_redirect_by_a_path_stays_at_the_registry() {
         let upstream = upstream("https://npm.example.com/private");
-        let upstream_of = |link| {
+        let path_of = |link| {
             let url = upstream.resolved("/private/a/b?x=1", link).unwrap();
             upstream.path_at_origin(&url)
         };
         assert_eq!(
-            upstream_of("/repo/files/x?y#z").as_deref(),
+            path_of("/repo/files/x?y#z").as_deref(),
             Some("/repo/files/x?y#z")
         );
-        assert_eq!(upstream_of("c").as_deref(), Some("/private/a/c"));
-        assert_eq!(upstream_of("//npm.example.com/x").as_deref(), Some("/x"));
-        assert_eq!(
-            upstream_of("https://npm.example.com/x").as_deref(),
-            Some("/x")
-        );
-        assert_eq!(upstream_of("//elsewhere.example/x"), None);
-        assert_eq!(upstream_of("https://npm.example.com:8443/x"), None);
+        assert_eq!(path_of("c").as_deref(), Some("/private/a/c"));
+        assert_eq!(path_of("//npm.example.com/x").as_deref(), Some("/x"));
+        assert_eq!(path_of("https://npm.example.com/x").as_deref(), Some("/x"));
+        assert_eq!(path_of("//elsewhere.example/x"), None);
+        assert_eq!(path_of("https://npm.example.com:8443/x"), None);
     }
 
     #[test]

@@ -91,23 +91,25 @@ fn when_the_supervisor_is_killed_the_next_subreaper_finishes_the_job() {
     assert_eq!((report.survivors, left), (0, Vec::new()));
 }
 
-/// The parent of the command of this mark that starts with `setsid`: the supervisor that was started last.
-/// The outer one may have helpers with the same command line.
+/// The supervisor whose child is the command of this mark that begins with `setsid`. Its command line alone
+/// does not tell: the first process of the outer one's namespace has the same.
 fn inner_supervisor(mark: &str) -> u32 {
-    let is_command = |pid: &u32| {
-        let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-        read("cmdline").starts_with(b"sh\0-c\0setsid")
-            && String::from_utf8_lossy(&read("environ")).contains(mark)
+    let supervisor = env!("CARGO_BIN_EXE_supervise-command").as_bytes();
+    let read = |pid: u32, file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let parent_of_command = |pid: u32| {
+        let is_command = read(pid, "cmdline").starts_with(b"sh\0-c\0setsid")
+            && String::from_utf8_lossy(&read(pid, "environ")).contains(mark);
+        let stat = String::from_utf8_lossy(&read(pid, "stat")).into_owned();
+        let (_, after_name) = stat.rsplit_once(')').filter(|_| is_command)?;
+        after_name.split_ascii_whitespace().nth(1)?.parse().ok()
     };
-    let mut pids = fs::read_dir("/proc")
+    fs::read_dir("/proc")
         .unwrap()
         .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let command = pids.find(is_command).unwrap();
-    let stat = fs::read_to_string(format!("/proc/{command}/stat")).unwrap();
-    let (_, after_name) = stat.rsplit_once(')').unwrap();
-    let parent = after_name.split_ascii_whitespace().nth(1).unwrap();
-    parent.parse().unwrap()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter_map(parent_of_command)
+        .find(|parent| read(*parent, "cmdline").starts_with(supervisor))
+        .unwrap()
 }
 
 #[test]
