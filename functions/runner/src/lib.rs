@@ -23,6 +23,7 @@ mod gate;
 mod git;
 mod git_guard;
 mod git_settings;
+mod guarded_names;
 mod heartbeats;
 mod http_client;
 mod inspection;
