@@ -19,6 +19,7 @@ mod lfs;
 mod lfs_content;
 mod merging;
 mod populating;
+mod references;
 mod restoring;
 mod submodule_changes;
 mod submodule_urls;
@@ -44,6 +45,7 @@ pub(crate) use heads::Head;
 pub(crate) use left_out::LeftOut;
 pub(crate) use merging::{Conflict, Merge};
 pub(crate) use populating::Objects;
+pub(crate) use references::Point;
 pub(crate) use submodules::MissingSubmodule;
 
 /// Reports of a commit that would hold what the last one holds.
@@ -61,8 +63,35 @@ pub(crate) struct Base {
     pub(crate) depth: Option<u32>,
     /// The commit that a `verify` order is about, beside the base that judges it.
     pub(crate) head: Option<Head>,
+    /// The thread, of which the run is a later turn.
+    pub(crate) thread: Option<ThreadBase>,
     /// Submodules that could not be fetched.
     pub(crate) missing_submodules: Vec<MissingSubmodule>,
+}
+
+/// Base of a thread, beside the commit with which a later turn begins.
+#[derive(Debug, Clone)]
+pub(crate) struct ThreadBase {
+    /// The commit with which the first turn began.
+    pub(crate) commit: String,
+    /// The commit with the reference content of each path; it is in the runner's repository alone.
+    pub(crate) reference: String,
+}
+
+impl Base {
+    /// The commit whose plan, tests and protected files count.
+    pub(crate) fn reference(&self) -> &str {
+        self.thread
+            .as_ref()
+            .map_or(&self.commit, |thread| &thread.reference)
+    }
+
+    /// The commit whose failing checks are not the run's.
+    pub(crate) fn baseline(&self) -> &str {
+        self.thread
+            .as_ref()
+            .map_or(&self.commit, |thread| &thread.commit)
+    }
 }
 
 /// A commit of an iteration.

@@ -61,6 +61,7 @@ impl Repository {
             branch: branch.unwrap_or("HEAD").to_owned(),
             depth,
             head: None,
+            thread: None,
             missing_submodules: Vec::new(),
         };
         self.note_refs(&base).await?;

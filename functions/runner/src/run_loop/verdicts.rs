@@ -123,8 +123,11 @@ impl Work<'_> {
         self.write_prompt()?;
         let judgement = self.judge(tally, &self.plugins()).await?.judgement;
         let result = judgement.result;
-        self.store_base(&result.results).await;
-        tally.base.clone_from(&result.results);
+        // A later turn of a thread begins with what earlier ones made of its base.
+        if self.base.thread.is_none() {
+            self.store_base(&result.results).await;
+            tally.base.clone_from(&result.results);
+        }
         tally.feedback = verify::feedback(&result);
         if tally.feedback.is_empty() {
             tally.feedback.push(Feedback {
