@@ -8,6 +8,7 @@
 //! origin lacks only the commits made here. A partial clone was rejected: it fetches lazily, so
 //! local calls would need the network and credentials at any time.
 
+mod base;
 mod branches;
 mod checkout;
 mod cloning;
@@ -24,6 +25,7 @@ mod restoring;
 mod submodule_changes;
 mod submodule_urls;
 mod submodules;
+mod turns;
 mod untouched;
 
 use std::ffi::OsString;
@@ -40,6 +42,7 @@ use crate::git::{Call, Git, GitError};
 use crate::git_guard::PutAside;
 use crate::layout::Layout;
 
+pub(crate) use base::{Base, ThreadBase};
 pub(crate) use checkout::FreshClone;
 pub(crate) use heads::Head;
 pub(crate) use left_out::LeftOut;
@@ -54,46 +57,6 @@ const NOTHING: [&str; 3] = [
     "nothing added to commit",
     "no changes added to commit",
 ];
-/// Where a run starts from.
-#[derive(Debug, Clone)]
-pub(crate) struct Base {
-    pub(crate) commit: String,
-    pub(crate) branch: String,
-    /// Number of commits to which a history that is too large was cut.
-    pub(crate) depth: Option<u32>,
-    /// The commit that a `verify` order is about, beside the base that judges it.
-    pub(crate) head: Option<Head>,
-    /// The thread, of which the run is a later turn.
-    pub(crate) thread: Option<ThreadBase>,
-    /// Submodules that could not be fetched.
-    pub(crate) missing_submodules: Vec<MissingSubmodule>,
-}
-
-/// Base of a thread, beside the commit with which a later turn begins.
-#[derive(Debug, Clone)]
-pub(crate) struct ThreadBase {
-    /// The commit with which the first turn began.
-    pub(crate) commit: String,
-    /// The commit with the reference content of each path; it is in the runner's repository alone.
-    pub(crate) reference: String,
-}
-
-impl Base {
-    /// The commit whose plan, tests and protected files count.
-    pub(crate) fn reference(&self) -> &str {
-        self.thread
-            .as_ref()
-            .map_or(&self.commit, |thread| &thread.reference)
-    }
-
-    /// The commit whose failing checks are not the run's.
-    pub(crate) fn baseline(&self) -> &str {
-        self.thread
-            .as_ref()
-            .map_or(&self.commit, |thread| &thread.commit)
-    }
-}
-
 /// A commit of an iteration.
 #[derive(Debug, Clone)]
 pub(crate) struct Commit {

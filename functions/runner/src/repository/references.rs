@@ -27,9 +27,9 @@ pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
 /// A moment at which work of others can have arrived, by the commits of its two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Point {
-    /// What the thread delivered last, or its base.
+    /// Tree of the last delivery, or of the thread's base.
     pub(crate) delivered: String,
-    /// What was there in its place.
+    /// Tree that was there in its place.
     pub(crate) present: String,
     /// The head of the target branch that was merged then.
     pub(crate) target: Option<String>,

@@ -22,7 +22,7 @@ impl Work<'_> {
     /// The plan, where it is held against what the run changed.
     pub(super) fn guard(&self, limit: Duration) -> Guard<'_> {
         Guard {
-            frozen: self.frozen,
+            frozen: &self.frozen,
             repository: self.repository,
             processes: self.processes,
             layout: self.layout,
