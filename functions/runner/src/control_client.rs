@@ -7,8 +7,8 @@ use std::time::Duration;
 use awo_domain::control::bedrock::{SessionCredentials, credentials_path};
 use awo_domain::control::{
     BaselineAnswer, BaselineRequest, CLAIM_PATH, Children, ChildrenAnswer, Claim, Finish,
-    IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec, SnapshotDiff, baseline_path,
-    children_path, diff_path, finish_path, logs_path, report_path,
+    IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec, SnapshotDiff, TurnRecord,
+    baseline_path, children_path, diff_path, finish_path, logs_path, report_path, turn_path,
 };
 use awo_domain::manual::{
     Acknowledgement, CLAIM_VERIFICATION_PATH, VerificationReport, VerificationSpec,
@@ -79,6 +79,7 @@ pub(crate) struct ControlClient {
     baseline_path: String,
     children_path: String,
     credentials_path: String,
+    turn_path: String,
     finish_path: String,
     client_code: ClientCode,
 }
@@ -103,6 +104,7 @@ impl ControlClient {
             baseline_path: baseline_path(org, run),
             children_path: children_path(org, run),
             credentials_path: credentials_path(org, run),
+            turn_path: turn_path(org, run),
             finish_path: finish_path(org, run),
             client_code: ClientCode::default(),
         };
@@ -177,6 +179,13 @@ impl ControlClient {
     pub(crate) async fn children(&self, asked: &Children) -> Result<ChildrenAnswer, CallError> {
         let path = &self.children_path;
         self.line.post(path, asked, CALL_TIMEOUT).await
+    }
+
+    /// Stores a record of the run's turn; storing it again changes nothing.
+    pub(crate) async fn turn(&self, record: &TurnRecord) -> Result<(), CallError> {
+        let path = &self.turn_path;
+        let Acknowledgement {} = self.line.post(path, record, CALL_TIMEOUT).await?;
+        Ok(())
     }
 
     /// Asks for credentials for Bedrock.

@@ -29,6 +29,8 @@ pub(crate) enum Delivery {
     Delivered,
     /// It is not allowed; the reason.
     NotAllowed(String),
+    /// The branch has commits that the result lacks; why.
+    Moved(String),
     /// Allowed and rejected; why.
     Rejected(String),
     Stopped,
@@ -82,10 +84,12 @@ fn judge(pushed: Result<Answer, GitError>, source: &GitSource) -> Verdict {
         .find_map(|line| line.strip_prefix("!\t").map(str::to_owned));
     if let Some(refused) = refused {
         let why = refused.rsplit('\t').next().unwrap_or_default();
-        return Verdict::Final(Delivery::Rejected(format!(
-            "{url} rejected the push: {why}. {}",
-            answer.stderr
-        )));
+        let message = format!("{url} rejected the push: {why}. {}", answer.stderr);
+        return Verdict::Final(if has_moved(why) {
+            Delivery::Moved(message)
+        } else {
+            Delivery::Rejected(message)
+        });
     }
     if is_not_allowed(&answer.stderr) {
         return Verdict::Final(Delivery::NotAllowed(format!(
@@ -94,6 +98,21 @@ fn judge(pushed: Result<Answer, GitError>, source: &GitSource) -> Verdict {
         )));
     }
     Verdict::Again(answer.stderr)
+}
+
+/// True if a branch was not pushed because it has commits that the result lacks, or got some meanwhile.
+fn has_moved(why: &str) -> bool {
+    let parts = [
+        "(fetch first)",
+        "(non-fast-forward)",
+        "(stale info)",
+        "but expected",
+        "cannot lock ref",
+        "failed to update ref",
+        "incorrect old value",
+        "reference already exists",
+    ];
+    parts.iter().any(|part| why.contains(part))
 }
 
 fn is_not_allowed(reported: &str) -> bool {
@@ -120,6 +139,23 @@ mod tests {
             stderr: stderr.to_owned(),
         };
         judge(Ok(answer), &source)
+    }
+
+    #[test]
+    fn a_push_to_a_branch_that_has_moved_is_no_final_rejection() {
+        for why in [
+            "[rejected] (fetch first)",
+            "[rejected] (non-fast-forward)",
+            "[remote rejected] (cannot lock ref 'refs/heads/x': is at a but expected b)",
+            "[remote rejected] (incorrect old value provided)",
+        ] {
+            let line = format!("To x\n!\tabc:refs/heads/x\t{why}\nDone\n");
+            let verdict = judged(&line, "");
+            assert!(
+                matches!(verdict, Verdict::Final(Delivery::Moved(_))),
+                "{why}"
+            );
+        }
     }
 
     #[test]

@@ -251,7 +251,7 @@ impl EventSender {
             usage: ending.usage,
             executed: ending.executed,
             nothing_alive: ending.nothing_alive,
-            turn: None,
+            turn: ending.turn,
         };
         let mut backoff = Backoff::new();
         loop {

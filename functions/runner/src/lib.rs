@@ -55,6 +55,7 @@ mod snapshot;
 mod stop;
 mod stop_listener;
 mod toolchains;
+mod turns;
 mod verify;
 mod work_dir;
 mod working_copy;

@@ -1,7 +1,9 @@
 //! What the run hands over to the event sender.
 
 use awo_domain::Timestamp;
-use awo_domain::control::{Configuration, IterationLog, Outcome, RunnerEvent, SnapshotDiff};
+use awo_domain::control::{
+    Configuration, IterationLog, Outcome, RunnerEvent, SnapshotDiff, TurnEnd,
+};
 use awo_domain::usage::PricedUsage;
 use tokio::sync::oneshot;
 
@@ -15,6 +17,8 @@ pub(crate) struct Ending {
     pub(crate) executed: bool,
     /// Whether it was looked, and nothing of the run is alive.
     pub(crate) nothing_alive: bool,
+    /// The end of its turn, of a run in a thread.
+    pub(crate) turn: Option<TurnEnd>,
 }
 
 /// Why the end of the run could not be reported.

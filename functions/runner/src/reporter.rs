@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use awo_domain::Timestamp;
 use awo_domain::control::{
     BaselineAnswer, BaselineRequest, Children, ChildrenAnswer, Configuration, IterationLog,
-    RunnerEvent, SnapshotDiff,
+    RunnerEvent, SnapshotDiff, TurnRecord,
 };
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -134,6 +134,16 @@ impl Reporter {
             .unwrap_or_else(|why| Err(CallError::TryAgain(why.to_string())))
     }
 
+    /// Stores a record of the run's turn, once.
+    pub(crate) async fn turn(&self, record: &TurnRecord) -> Result<(), CallError> {
+        let (client, record) = (self.client.clone(), record.clone());
+        let sent = self
+            .control
+            .spawn(async move { client.turn(&record).await });
+        sent.await
+            .unwrap_or_else(|why| Err(CallError::TryAgain(why.to_string())))
+    }
+
     /// Issues the run's credentials for Bedrock.
     pub(crate) fn credential_issuer(&self) -> CredentialIssuer {
         CredentialIssuer::new(self.client.clone(), self.control.clone())
@@ -144,6 +154,7 @@ impl Reporter {
         let (stored, is_stored) = oneshot::channel();
         let ending = Ending {
             outcome: self.masks.all_texts(ending.outcome),
+            turn: self.masks.all_texts(ending.turn),
             ..ending
         };
         let ending = Box::new(ending);

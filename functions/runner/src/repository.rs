@@ -8,6 +8,7 @@
 //! origin lacks only the commits made here. A partial clone was rejected: it fetches lazily, so
 //! local calls would need the network and credentials at any time.
 
+mod base;
 mod branches;
 mod checkout;
 mod cloning;
@@ -19,10 +20,12 @@ mod lfs;
 mod lfs_content;
 mod merging;
 mod populating;
+mod references;
 mod restoring;
 mod submodule_changes;
 mod submodule_urls;
 mod submodules;
+mod turns;
 mod untouched;
 
 use std::ffi::OsString;
@@ -39,11 +42,13 @@ use crate::git::{Call, Git, GitError};
 use crate::git_guard::PutAside;
 use crate::layout::Layout;
 
+pub(crate) use base::{Base, ThreadBase};
 pub(crate) use checkout::FreshClone;
 pub(crate) use heads::Head;
 pub(crate) use left_out::LeftOut;
 pub(crate) use merging::{Conflict, Merge};
 pub(crate) use populating::Objects;
+pub(crate) use references::Point;
 pub(crate) use submodules::MissingSubmodule;
 
 /// Reports of a commit that would hold what the last one holds.
@@ -52,19 +57,6 @@ const NOTHING: [&str; 3] = [
     "nothing added to commit",
     "no changes added to commit",
 ];
-/// Where a run starts from.
-#[derive(Debug, Clone)]
-pub(crate) struct Base {
-    pub(crate) commit: String,
-    pub(crate) branch: String,
-    /// Number of commits to which a history that is too large was cut.
-    pub(crate) depth: Option<u32>,
-    /// The commit that a `verify` order is about, beside the base that judges it.
-    pub(crate) head: Option<Head>,
-    /// Submodules that could not be fetched.
-    pub(crate) missing_submodules: Vec<MissingSubmodule>,
-}
-
 /// A commit of an iteration.
 #[derive(Debug, Clone)]
 pub(crate) struct Commit {

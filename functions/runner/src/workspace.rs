@@ -13,13 +13,17 @@ use crate::contained_process::ContainedProcesses;
 use crate::gate;
 use crate::git::GitError;
 use crate::inspection::{Inspector, MEMORY_MB};
-use crate::layout::Layout;
+use crate::layout::{self, Layout};
 use crate::plan::FrozenPlan;
 use crate::repository::{Base, Objects, Repository};
 use crate::resumed;
+use crate::turns;
 
 /// Longest time that a clone may take.
 pub(crate) const CLONE_LIMIT: Duration = Duration::from_secs(300);
+/// The folder in which a plan is read anew, and its index.
+const PLAN_DIR: &str = "plan";
+const PLAN_INDEX: &str = "plan.index";
 /// The configuration of the agent's copy beyond the runner's: it has a work tree, a name to commit under,
 /// and no sign of ours.
 const AGENT_CONFIG: &str = "[core]\n\tbare = false\n[user]\n\tname = Agent\n\
@@ -70,25 +74,18 @@ pub(crate) async fn prepare(
     let resumption = spec.resumption.as_ref();
     let start = resumption.map(|resumption| &resumption.base);
     let start = start.or(spec.start_commit.as_ref()).map(String::as_str);
+    let continued = turns::continued(spec);
+    let start = continued.map(|(_, first)| first).or(start);
     let start = start.filter(|_| spec.gate.is_none());
-    let source = gate::source(spec);
+    let source = turns::source(spec);
     let cloned = repository.clone(&source, start, limit).await;
-    let mut base = cloned.map_err(|why| not_cloned(why, &source))?;
-    let inspector = Inspector {
-        processes,
-        dir: &layout.workspace(),
-        home: &layout.home(),
-        tmp: &layout.tmp(),
-        request: layout.inspection(),
-        memory_mb: MEMORY_MB,
-    };
-    let frozen = match inspector.plan(limit).await {
-        Err(_) => return Err(NoWorkspace::Stopped),
-        Ok(frozen) => frozen.map_err(|why| {
-            let next = "correct it on the base branch and start the run again";
-            NoWorkspace::Failed(format!("{why}; {next}"))
-        })?,
-    };
+    let base = cloned.map_err(|why| not_cloned(why, &source))?;
+    let mut base = turns::begin(repository, spec, base, limit).await?;
+    let frozen = plan_in(processes, layout, &layout.workspace(), limit).await?;
+    if base.thread.is_some() {
+        let filled = repository.go_on_at(&base.commit).await;
+        filled.map_err(not_created)?;
+    }
     if spec.gate.is_some() {
         base.head = Some(gate::fetch_head(repository, spec, &base.commit, limit).await?);
     }
@@ -99,9 +96,9 @@ pub(crate) async fn prepare(
             &resumption.commit
         }
     };
-    let missing = repository.fetch_submodules(&spec.source, &base.commit, limit);
+    let missing = repository.fetch_submodules(&spec.source, base.reference(), limit);
     let missing_submodules = missing.await.map_err(not_created)?;
-    let fetched = repository.fetch_lfs(&spec.source, &base.commit, limit);
+    let fetched = repository.fetch_lfs(&spec.source, base.reference(), limit);
     fetched.await.map_err(not_created)?;
     let filter = repository.lfs_filter();
     let equip = move |layout: &Layout| equip(layout, filter);
@@ -118,6 +115,56 @@ pub(crate) async fn prepare(
         ..base
     };
     Ok((base, frozen))
+}
+
+/// The plan of the files in `dir`.
+async fn plan_in(
+    processes: &ContainedProcesses,
+    layout: &Layout,
+    dir: &Path,
+    limit: Duration,
+) -> Result<FrozenPlan, NoWorkspace> {
+    let inspector = Inspector {
+        processes,
+        dir,
+        home: &layout.home(),
+        tmp: &layout.tmp(),
+        request: layout.inspection(),
+        memory_mb: MEMORY_MB,
+    };
+    match inspector.plan(limit).await {
+        Err(_) => Err(NoWorkspace::Stopped),
+        Ok(frozen) => frozen.map_err(|why| {
+            let next = "correct it on the base branch and start the run again";
+            NoWorkspace::Failed(format!("{why}; {next}"))
+        }),
+    }
+}
+
+/// The plan of a commit, read in a folder of its own: files that an agent left in the workspace decide
+/// nothing.
+pub(crate) async fn freeze(
+    repository: &Repository,
+    processes: &ContainedProcesses,
+    layout: &Layout,
+    commit: &str,
+    limit: Duration,
+) -> Result<FrozenPlan, NoWorkspace> {
+    let root = layout.verify_root();
+    let (dir, index) = (root.join(PLAN_DIR), root.join(PLAN_INDEX));
+    let clear = || -> io::Result<()> {
+        for path in [&dir, &index] {
+            layout::clear(path)?;
+        }
+        layout.make_agents_dir(&dir)
+    };
+    clear().map_err(not_created)?;
+    let filled = repository.check_out(commit, &dir, Some(&index)).await;
+    filled.map_err(not_created)?;
+    let given = dir.clone();
+    let give = move |layout: &Layout| layout.give_tree(&given);
+    in_background(layout, give).await.map_err(not_created)?;
+    plan_in(processes, layout, &dir, limit).await
 }
 
 fn not_created(why: impl Into<GitError>) -> NoWorkspace {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
-use crate::control::Provider;
+use crate::control::{EarlierTurn, Provider};
 use crate::usage::{ModelUsage, reported_by_model};
 use crate::verification::Level;
 use crate::work_order::MAX_CHILDREN;
@@ -129,8 +129,23 @@ pub struct AgentRequest {
     /// The work order of which it is a part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<WorkOrderId>,
+    /// The turns of the thread before this one, where the run continues a thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<RequestThread>,
     /// The remainder.
     pub limits: RequestLimits,
+}
+
+/// The thread of a run, for its agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestThread {
+    /// The id of the first turn's work order.
+    pub thread_id: WorkOrderId,
+    /// The turn of the run.
+    pub turn: u32,
+    /// Turns before it, oldest first.
+    pub turns: Vec<EarlierTurn>,
 }
 
 /// How an agent judges its own iteration.

@@ -96,6 +96,8 @@ pub(crate) struct Agents<'a> {
     /// The profile's.
     pub(crate) limits: &'a ExecutionLimits,
     pub(crate) environment: &'a Environment,
+    /// Text about earlier turns of the thread, for an agent that does not remember them.
+    pub(crate) earlier_turns: &'a str,
 }
 
 /// The remainder of the run's limits.
@@ -250,7 +252,7 @@ impl Agents<'_> {
     fn hand_over(&self, request: &AgentRequest) -> std::io::Result<()> {
         let json = serde_json::to_vec_pretty(request)?;
         layout::write_anew(&self.layout.request(), &json)?;
-        let text = prompt::text(request);
+        let text = prompt::text(request, self.earlier_turns);
         layout::write_anew(&self.layout.prompt(), text.as_bytes())?;
         layout::clear(&self.layout.result())
     }

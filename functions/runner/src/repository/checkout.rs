@@ -133,7 +133,8 @@ impl Repository {
         );
         let base = &head.base.branch;
         if base != "HEAD" && base != head.branch {
-            refs += &format!("{} refs/remotes/origin/{base}\n", head.base.commit);
+            let commit = head.base.branch_head.as_ref().unwrap_or(&head.base.commit);
+            refs += &format!("{commit} refs/remotes/origin/{base}\n");
         }
         let tags = self.tags.get().map(Vec::as_slice).unwrap_or_default();
         [refs.as_bytes(), tags].concat()

@@ -61,6 +61,9 @@ impl Repository {
             branch: branch.unwrap_or("HEAD").to_owned(),
             depth,
             head: None,
+            branch_head: None,
+            result_branch: None,
+            thread: None,
             missing_submodules: Vec::new(),
         };
         self.note_refs(&base).await?;

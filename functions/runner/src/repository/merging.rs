@@ -33,7 +33,7 @@ pub(crate) enum Merge {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Conflict {
     /// A tree with everything that fits, and conflict markers where it does not.
-    tree: String,
+    pub(super) tree: String,
     /// What was to be merged.
     theirs: String,
     /// As git names it in conflict markers.
@@ -149,7 +149,7 @@ fn has_markers(workspace: &Path, file: &Path, label: &str) -> bool {
 }
 
 /// `<tree> NUL (<file> NUL)* NUL (<count> NUL <file> NUL … <kind> NUL <text> NUL)*`.
-fn read_merge(bytes: &[u8]) -> Option<Conflict> {
+pub(super) fn read_merge(bytes: &[u8]) -> Option<Conflict> {
     let mut fields = bytes.split(|byte| *byte == 0);
     let tree = String::from_utf8_lossy(fields.next()?).into_owned();
     if !super::branches::is_hash(&tree) {

@@ -157,7 +157,7 @@ impl Repository {
         self.git.call(self.here(call)).await
     }
 
-    async fn commit_tree(
+    pub(super) async fn commit_tree(
         &self,
         tree: &str,
         parents: &[String],
@@ -197,7 +197,7 @@ fn read_entry(line: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
     Some((path.into(), format!("{mode} {hash}\t").into_bytes()))
 }
 
-fn push(input: &mut Vec<u8>, entry: &[u8], path: &Path) {
+pub(super) fn push(input: &mut Vec<u8>, entry: &[u8], path: &Path) {
     input.extend_from_slice(entry);
     input.extend_from_slice(path.as_os_str().as_encoded_bytes());
     input.push(0);

@@ -44,7 +44,7 @@ impl Work<'_> {
         if !is_wanted || judgement.missing.is_some() {
             return Ok(None);
         }
-        if tally.commit.is_none() {
+        if tally.commit.is_none() && self.base.thread.is_none() {
             // Nothing was changed: it is the base that was verified.
             tally.base.clone_from(results);
         }
@@ -61,7 +61,7 @@ impl Work<'_> {
             let names = missing.iter().map(|(_, check)| (*check).to_owned());
             tally.asked_of_base.extend(names.take(MAX_ASKED));
         }
-        let base = &self.base.commit;
+        let base = self.base.baseline();
         Ok(Some(compare(results, &tally.base, base, policy.is_eager())))
     }
 
@@ -88,7 +88,7 @@ impl Work<'_> {
         } else {
             whole.narrowed(&checks, is_of_command)
         };
-        let commit = self.base.commit.as_str();
+        let commit = self.base.baseline();
         let base = Reference {
             commit,
             since: commit,

@@ -8,7 +8,8 @@ use awo_domain::run::RunErrorCode;
 use awo_pricing::Prices;
 use tokio::time::Instant;
 
-use super::{Abort, fail};
+use super::integration::Integration;
+use super::{Abort, Tally, fail};
 use crate::agent;
 use crate::contained_process::ContainedProcesses;
 use crate::environment::{Archiver, Cache, Environment};
@@ -25,6 +26,31 @@ use crate::workspace;
 
 /// Where caches are on a machine whose tasks share no other folder.
 const CACHES: &str = ".caches";
+
+impl Tally {
+    /// With what the run has come to before.
+    pub(super) fn of(spec: &RunSpec) -> Tally {
+        let in_thread = spec.thread.is_some();
+        let Some(resumption) = &spec.resumption else {
+            return Tally {
+                in_thread,
+                ..Tally::default()
+            };
+        };
+        // The sessions of drivers were in the home of a compute that is gone.
+        let has_session = !agent::is_driver(spec.agent.kind);
+        Tally {
+            iterations: resumption.iterations,
+            commit: Some(resumption.commit.clone()).filter(|commit| *commit != resumption.base),
+            usage: resumption.usage.clone(),
+            session_id: resumption.session_id.clone().filter(|_| has_session),
+            integration: Integration::of(resumption),
+            resumes: true,
+            in_thread,
+            ..Tally::default()
+        }
+    }
+}
 
 /// The environment, and the way to its registries.
 pub(super) async fn surroundings(

@@ -68,11 +68,11 @@ impl Work<'_> {
             return Ok(Err(why.to_owned()));
         }
         let commit = tally.commit.as_ref().unwrap_or(&self.base.commit).clone();
-        let branch = self.result_branch();
+        let branch = self.own_branch();
         let source = &self.spec.source;
         match delivery::deliver(self.repository, source, &commit, &branch).await {
             Delivery::Delivered => {}
-            Delivery::NotAllowed(why) | Delivery::Rejected(why) => {
+            Delivery::NotAllowed(why) | Delivery::Moved(why) | Delivery::Rejected(why) => {
                 let what = "they begin from the run's branch on the origin, which was not pushed";
                 return Ok(Err(format!("{what}: {why}")));
             }

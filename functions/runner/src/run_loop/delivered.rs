@@ -13,6 +13,12 @@ use crate::stop::StopOutcome;
 impl Work<'_> {
     /// The branch that is pushed.
     pub(super) fn result_branch(&self) -> String {
+        let branch = self.base.result_branch.clone();
+        branch.unwrap_or_else(|| self.own_branch())
+    }
+
+    /// The branch that only this run pushes.
+    pub(super) fn own_branch(&self) -> String {
         let prefix = &self.spec.profile.git_ops.branch_prefix;
         format!("{prefix}{}", self.spec.run_id)
     }
@@ -49,7 +55,7 @@ impl Work<'_> {
         }
         let pushed = PushedResult {
             spec: &self.spec,
-            base: self.base,
+            base: &self.base,
             commit,
             branch,
             iterations: tally.iterations,

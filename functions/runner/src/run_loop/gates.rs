@@ -56,7 +56,7 @@ impl Work<'_> {
 
     /// The commit against which the newest one is held.
     pub(super) fn reference(&self) -> Reference<'_> {
-        let commit = &self.base.commit;
+        let commit = self.base.reference();
         match &self.base.head {
             None => Reference {
                 commit,

@@ -4,7 +4,7 @@
 //! Verification runs once nothing is left to merge.
 
 use std::collections::VecDeque;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use awo_domain::WorkOrderId;
 use awo_domain::agent::Feedback;
@@ -21,22 +21,67 @@ use crate::prompt;
 use crate::repository::{Commit, Conflict, Merge};
 use crate::resumed;
 use crate::stop::StopOutcome;
+use crate::turns;
 
+/// Feedback about a branch that is merged has this name.
+const TARGET_CHECK: &str = "target branch";
 /// Characters of a file's name that are shown.
 const MAX_SHOWN_NAME: usize = 200;
+
+/// Work of others that is merged into the run's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Incoming {
+    Child(WorkOrderId),
+    /// The head of this branch, from which the thread came.
+    Target(String),
+}
+
+impl Incoming {
+    /// Name of its commit in the repository, without `refs/`.
+    fn label(&self) -> String {
+        match self {
+            Incoming::Child(child) => resumed::label(child),
+            Incoming::Target(_) => turns::TARGET.to_owned(),
+        }
+    }
+
+    fn check(&self) -> &'static str {
+        match self {
+            Incoming::Child(_) => CHILDREN_CHECK,
+            Incoming::Target(_) => TARGET_CHECK,
+        }
+    }
+
+    fn code(&self) -> RunErrorCode {
+        match self {
+            Incoming::Child(_) => RunErrorCode::ChildrenFailed,
+            Incoming::Target(_) => RunErrorCode::WorkspaceFailed,
+        }
+    }
+}
+
+impl fmt::Display for Incoming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Incoming::Child(child) => write!(f, "the result of the child {child}"),
+            Incoming::Target(branch) => write!(f, "the branch {branch}"),
+        }
+    }
+}
 
 /// What is left to merge.
 #[derive(Default)]
 pub(super) struct Integration {
-    /// Children whose results are not merged, in order.
-    rest: VecDeque<WorkOrderId>,
+    /// Results and branches that are not merged, in order.
+    rest: VecDeque<Incoming>,
     /// The merge of the first of them, if it is the agent's to resolve.
     open: Option<Conflict>,
 }
 
 impl Integration {
     pub(super) fn of(resumption: &Resumption) -> Integration {
-        let rest = resumed::with_commits(resumption).map(|(child, _)| child.work_order_id.clone());
+        let rest = resumed::with_commits(resumption)
+            .map(|(child, _)| Incoming::Child(child.work_order_id.clone()));
         Integration {
             rest: rest.collect(),
             open: None,
@@ -50,7 +95,13 @@ impl Work<'_> {
         if self.spec.resumption.is_none() {
             return Ok(None);
         }
-        let children = tally.integration.rest.iter().cloned().collect();
+        let rest = tally.integration.rest.iter();
+        let children = rest
+            .filter_map(|incoming| match incoming {
+                Incoming::Child(child) => Some(child.clone()),
+                Incoming::Target(_) => None,
+            })
+            .collect();
         let started = RunnerEvent::IntegrationStarted { children };
         self.reporter.event(started).await;
         // Custom plugins may want to read it, and no agent was given any yet.
@@ -95,22 +146,25 @@ impl Work<'_> {
         }
     }
 
-    async fn merge(&self, tally: &Tally, child: &WorkOrderId) -> Result<Merge, Abort> {
+    async fn merge(&self, tally: &Tally, incoming: &Incoming) -> Result<Merge, Abort> {
         let ours = tally.commit.as_ref().unwrap_or(&self.base.commit);
-        let (label, message) = (resumed::label(child), self.message(child));
+        let (label, message) = (incoming.label(), self.message(incoming));
         let merge = self.repository.merge(ours, &label, &message);
         merge.await.map_err(|why| match why {
             GitError::Stopped => Abort::Stopped(StopOutcome::default()),
             why => {
-                let message = format!("what the child {child} did cannot be merged: {why}");
-                fail(RunErrorCode::ChildrenFailed, &message)
+                let message = format!("{incoming} cannot be merged: {why}");
+                fail(incoming.code(), &message)
             }
         })
     }
 
-    fn message(&self, child: &WorkOrderId) -> String {
+    fn message(&self, incoming: &Incoming) -> String {
         let prefix = &self.spec.profile.git_ops.commit_message_prefix;
-        prompt::merge_message(prefix, child)
+        match incoming {
+            Incoming::Child(child) => prompt::merge_message(prefix, child),
+            Incoming::Target(branch) => prompt::branch_message(prefix, branch),
+        }
     }
 
     /// What was filled is the agent's, or the run has no workspace any more.
@@ -132,8 +186,11 @@ impl Work<'_> {
         })
     }
 
-    async fn report_merge(&self, tally: &mut Tally, child: &WorkOrderId, commit: Commit) {
+    async fn report_merge(&self, tally: &mut Tally, incoming: &Incoming, commit: Commit) {
         self.report_commit(tally, &commit).await;
+        let Incoming::Child(child) = incoming else {
+            return;
+        };
         let merged = RunnerEvent::ChildMerged {
             work_order_id: child.clone(),
             commit: commit.hash,
@@ -145,19 +202,53 @@ impl Work<'_> {
     async fn hand_over(
         &self,
         tally: &mut Tally,
-        child: &WorkOrderId,
+        incoming: &Incoming,
         conflict: Conflict,
     ) -> Verdict {
+        let (child, branch) = match incoming {
+            Incoming::Child(child) => (Some(child.clone()), None),
+            Incoming::Target(branch) => (None, Some(branch.clone())),
+        };
         let found = RunnerEvent::MergeConflict {
-            work_order_id: Some(child.clone()),
-            branch: None,
+            work_order_id: child,
+            branch,
             files: names(&conflict),
         };
         self.reporter.event(found).await;
-        tally.feedback = vec![feedback(child, &conflict)];
-        let verdict = not_resolved(child, &names(&conflict));
+        tally.feedback = vec![feedback(incoming, &conflict)];
+        let verdict = not_resolved(incoming, &names(&conflict));
         tally.integration.open = Some(conflict);
         verdict
+    }
+
+    /// Merges the head of the target branch, where the turn wants that, before the agent begins. The
+    /// agent gets a conflict as feedback.
+    pub(super) async fn merge_target(&self, tally: &mut Tally) -> Result<(), Abort> {
+        let thread = self.base.thread.as_ref();
+        let is_wanted = thread.is_some_and(|thread| thread.merged.is_some());
+        // A run that waited for its children has merged it before.
+        if !is_wanted || self.spec.resumption.is_some() {
+            return Ok(());
+        }
+        let target = Incoming::Target(self.base.branch.clone());
+        match self.merge(tally, &target).await? {
+            Merge::Nothing => Ok(()),
+            Merge::Merged(commit) => {
+                let filled = self.repository.fill_workspace(&commit.hash).await;
+                self.give_workspace(filled).await?;
+                self.report_merge(tally, &target, commit).await;
+                Ok(())
+            }
+            Merge::Conflict(conflict) => {
+                let filled = self.repository.fill_with_conflict(&conflict).await;
+                self.give_workspace(filled).await?;
+                let before = std::mem::take(&mut tally.feedback);
+                tally.integration.rest.push_front(target.clone());
+                self.hand_over(tally, &target, conflict).await;
+                tally.feedback.extend(before);
+                Ok(())
+            }
+        }
     }
 
     /// Commits what the agent made of an iteration, which failed if there is a `failure`; a verdict, if
@@ -187,7 +278,7 @@ impl Work<'_> {
             Ok(left) => {
                 tally.feedback = vec![Feedback {
                     level: None,
-                    check: CHILDREN_CHECK.to_owned(),
+                    check: child.check().to_owned(),
                     message: format!("conflict markers still stand in {}", left.join(", ")),
                 }];
                 not_resolved(&child, left)
@@ -201,7 +292,7 @@ impl Work<'_> {
     async fn conclude(
         &self,
         tally: &mut Tally,
-        child: &WorkOrderId,
+        child: &Incoming,
         conflict: &Conflict,
     ) -> Result<Result<Vec<String>, String>, Abort> {
         let newest = tally.commit.as_ref().unwrap_or(&self.base.commit);
@@ -255,13 +346,17 @@ fn names(conflict: &Conflict) -> Vec<String> {
 }
 
 /// The agent's description of a conflict.
-fn feedback(child: &WorkOrderId, conflict: &Conflict) -> Feedback {
-    let label = resumed::label(child);
+fn feedback(incoming: &Incoming, conflict: &Conflict) -> Feedback {
+    let label = incoming.label();
+    let subject = match incoming {
+        Incoming::Child(child) => format!("What the child {child} did"),
+        Incoming::Target(branch) => format!("The branch {branch}"),
+    };
     let mut message = format!(
-        "What the child {child} did conflicts with what is here. The workspace holds both, with \
+        "{subject} conflicts with what is here. The workspace holds both, with \
          conflict markers (<<<<<<< awo/parent, =======, >>>>>>> {label}): bring both sides \
          together and remove the markers; the runner commits the merge. In this repository the \
-         child's commit is {label}. In conflict:"
+         other side's commit is {label}. In conflict:"
     );
     for line in conflict.messages.iter().take(MAX_CONFLICT_FILES) {
         // Writing to a string cannot fail.
@@ -270,14 +365,25 @@ fn feedback(child: &WorkOrderId, conflict: &Conflict) -> Feedback {
     message.truncate(message.floor_char_boundary(MAX_REASON_BYTES));
     Feedback {
         level: None,
-        check: CHILDREN_CHECK.to_owned(),
+        check: incoming.check().to_owned(),
         message,
     }
 }
 
 /// A conflict is no progress over anything.
-fn not_resolved(child: &WorkOrderId, files: &[String]) -> Verdict {
+fn not_resolved(incoming: &Incoming, files: &[String]) -> Verdict {
     let files = last_bytes(&files.join(", "), MAX_REASON_BYTES / 4);
+    let child = match incoming {
+        Incoming::Child(child) => child,
+        Incoming::Target(branch) => {
+            let message = format!(
+                "the branch {branch} conflicts with what is here, and no iteration is left to bring them \
+                 together: {files}. Raise maxIterations, or merge the branch yourself"
+            );
+            let error = RunError::new(RunErrorCode::MaxIterationsReached, &message);
+            return Verdict::NotPassed(usize::MAX, error);
+        }
+    };
     let message = format!(
         "what the child {child} did conflicts with what the run and its other children did, and no \
          iteration is left to bring them together: {files}. Raise maxIterations, or let children \

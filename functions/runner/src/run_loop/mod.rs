@@ -19,6 +19,7 @@ mod shared_baselines;
 mod steps;
 mod submodules;
 mod tools;
+mod turns;
 mod verdicts;
 
 use std::collections::BTreeSet;
@@ -104,6 +105,7 @@ impl Progress {
             usage: sum_by_model(&self.tally.usage),
             executed: self.tally.resumes || client_code.has_started(),
             nothing_alive: false,
+            turn: self.tally.turn_end(),
         }
     }
 
@@ -163,15 +165,15 @@ pub(crate) async fn run(
             processes: &processes,
             layout: made,
             repository: &repository,
-            frozen: &frozen,
-            base: &base,
+            frozen,
+            base,
             hosts: &settings.hosts,
             began,
             patience: Patience::after(spec.provider_waited_ms),
             waited: Duration::ZERO,
         };
-        if let Some(head) = &base.head {
-            return work.verify_head(tally, head).await;
+        if let Some(head) = work.base.head.clone() {
+            return work.verify_head(tally, &head).await;
         }
         work.check_tools().await?;
         work.post_create().await?;
@@ -226,30 +228,14 @@ struct Tally {
     gate_restored: Vec<String>,
     /// True for a run that has waited for its children.
     resumes: bool,
+    /// True for a run in a thread.
+    in_thread: bool,
+    /// The agent's last summary.
+    summary: Option<String>,
     /// Files that the agent made in the present iteration and no commit takes.
     left_out: LeftOut,
     /// Submodules at commits of the agent's that their remotes do not have.
     unpublished: Vec<MissingSubmodule>,
-}
-
-impl Tally {
-    /// With what the run has come to before.
-    fn of(spec: &RunSpec) -> Tally {
-        let Some(resumption) = &spec.resumption else {
-            return Tally::default();
-        };
-        // The sessions of drivers were in the home of a compute that is gone.
-        let has_session = !agent::is_driver(spec.agent.kind);
-        Tally {
-            iterations: resumption.iterations,
-            commit: Some(resumption.commit.clone()).filter(|commit| *commit != resumption.base),
-            usage: resumption.usage.clone(),
-            session_id: resumption.session_id.clone().filter(|_| has_session),
-            integration: Integration::of(resumption),
-            resumes: true,
-            ..Tally::default()
-        }
-    }
 }
 
 /// How an iteration ended, if the run goes on or fails with it.
@@ -272,8 +258,8 @@ struct Work<'a> {
     registries: &'a Registries,
     layout: &'a Layout,
     repository: &'a Repository,
-    frozen: &'a FrozenPlan,
-    base: &'a Base,
+    frozen: FrozenPlan,
+    base: Base,
     hosts: &'a Hosts,
     began: Instant,
     /// What is left of the time that the run waits for providers, and what was used of it here.
@@ -286,7 +272,9 @@ impl Work<'_> {
         self.report_workspace().await;
         let noted = self.repository.note_present().await;
         noted.map_err(setup::not_set_up)?;
+        self.begin_turn().await?;
         self.baseline(tally).await?;
+        self.merge_target(tally).await?;
         let mut gone_on = self.go_on(tally).await?;
         loop {
             let verdict = match gone_on.take() {
@@ -295,7 +283,7 @@ impl Work<'_> {
             };
             if matches!(verdict, Verdict::NotPassed(..)) {
                 tally.feedback.extend(left_out_feedback(&tally.left_out));
-                tally.feedback.extend(submodules_feedback(self.base));
+                tally.feedback.extend(submodules_feedback(&self.base));
             }
             let last = self.iterated(tally, &verdict);
             if !self.spec.profile.goes_on(self.spec.asked_iterations, &last) {
@@ -341,6 +329,7 @@ impl Work<'_> {
         // A program that cannot resume its session says none: the next iteration begins anew.
         let goes_on = failure.is_none() || !agent::is_driver(self.spec.agent.kind);
         tally.session_id = attempt.session_id.clone().or(before.filter(|_| goes_on));
+        tally.note_summary(attempt.summary.as_deref());
         let over_budget = attempt.over_budget.clone().filter(|_| failure.is_some());
         self.report_attempt(number, attempt).await;
         if let Some(failure) = failure.as_ref().filter(|failure| failure.is_not_started()) {

@@ -22,7 +22,7 @@ impl Work<'_> {
     /// The plan, where it is held against what the run changed.
     pub(super) fn guard(&self, limit: Duration) -> Guard<'_> {
         Guard {
-            frozen: self.frozen,
+            frozen: &self.frozen,
             repository: self.repository,
             processes: self.processes,
             layout: self.layout,
@@ -38,7 +38,7 @@ impl Work<'_> {
         tally: &mut Tally,
         commit: Commit,
     ) -> Result<Option<Commit>, Abort> {
-        let base = &self.base.commit;
+        let base = self.base.reference();
         let changes = self.repository.changes(base, &commit.hash).await;
         let changes = changes.map_err(not_restored)?;
         let guard = self.guard(self.verification_limit());
@@ -61,7 +61,7 @@ impl Work<'_> {
         let restored = restored.await.map_err(not_restored)?;
         let newest = match &restored {
             Some(commit) => &commit.hash,
-            None => tally.commit.as_ref().unwrap_or(base),
+            None => tally.commit.as_ref().unwrap_or(&self.base.commit),
         };
         let filled = self.repository.fill_workspace(newest).await;
         self.give_workspace(filled).await?;

@@ -155,7 +155,11 @@ impl Work<'_> {
         let code = CachedCode {
             environment: &environment.name,
             repository: source.repository.as_str(),
-            branch: &self.base.branch,
+            branch: self
+                .base
+                .result_branch
+                .as_ref()
+                .unwrap_or(&self.base.branch),
             default_branch: default_branch.as_deref(),
             writes: self.is_head_of_branch(),
         };
@@ -166,7 +170,8 @@ impl Work<'_> {
     /// this run alone.
     fn is_head_of_branch(&self) -> bool {
         let spec = &self.spec;
-        spec.gate.is_none()
+        self.base.thread.is_none()
+            && spec.gate.is_none()
             && spec.start_commit.is_none()
             && spec.parent_id.is_none()
             && spec.resumption.is_none()

@@ -28,7 +28,7 @@ impl Work<'_> {
             return Vec::new();
         };
         let request = BaselineRequest {
-            commit: self.base.commit.clone(),
+            commit: self.base.baseline().to_owned(),
             plan_hash,
             results,
         };

@@ -112,6 +112,7 @@ impl Work<'_> {
             session_id: tally.session_id.clone(),
             depth: self.spec.depth,
             parent_id: self.spec.parent_id.clone(),
+            thread: self.request_thread(),
             limits: RequestLimits {
                 max_iteration_ms: millis(limit),
                 max_credits: self.spec.max_credits,
@@ -126,6 +127,7 @@ impl Work<'_> {
             meter: self.meter,
             limits,
             environment: self.environment,
+            earlier_turns: &self.earlier_turns(tally),
         };
         let left = Remainder {
             time: limit,

@@ -65,7 +65,7 @@ impl Work<'_> {
             branch: self.base.branch.clone(),
             work_dir: self.layout.workspace().to_string_lossy().into_owned(),
             depth: self.base.depth,
-            submodules: missing_submodules(self.base),
+            submodules: missing_submodules(&self.base),
         };
         self.reporter.event(ready).await;
     }

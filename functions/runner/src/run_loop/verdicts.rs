@@ -14,7 +14,7 @@ use super::protection::{UNVERIFIED, names, path_names, restored_feedback};
 use super::submodules::unpublished_check;
 use super::tools::missing_tool;
 use super::{Abort, Tally, Verdict, Work, fail};
-use crate::delivery::{self, Delivery};
+use crate::delivery::Delivery;
 use crate::git::GitError;
 use crate::layout;
 use crate::plan::Plan;
@@ -123,8 +123,11 @@ impl Work<'_> {
         self.write_prompt()?;
         let judgement = self.judge(tally, &self.plugins()).await?.judgement;
         let result = judgement.result;
-        self.store_base(&result.results).await;
-        tally.base.clone_from(&result.results);
+        // A later turn of a thread begins with what earlier ones made of its base.
+        if self.base.thread.is_none() {
+            self.store_base(&result.results).await;
+            tally.base.clone_from(&result.results);
+        }
         tally.feedback = verify::feedback(&result);
         if tally.feedback.is_empty() {
             tally.feedback.push(Feedback {
@@ -197,7 +200,7 @@ impl Work<'_> {
         let candidate = Candidate {
             commit,
             branch: &self.verified_branch(),
-            base: self.base,
+            base: &self.base,
             reference,
             source: &self.spec.source,
             number,
@@ -234,7 +237,7 @@ impl Work<'_> {
         let verification = Verification::new(self.processes, plan, &subject, limit)
             .of_commit(tree)
             .installing(&install)
-            .of_base(self.frozen)
+            .of_base(&self.frozen)
             .with(self.environment.variables(SecretPhase::Verify))
             .within(&profile.execution_limits)
             .retrying(profile.verification.retry_flaky);
@@ -280,7 +283,7 @@ impl Work<'_> {
         }
     }
 
-    pub(super) async fn deliver(&self, tally: &mut Tally) -> Result<Outcome, Abort> {
+    pub(super) async fn deliver(&mut self, tally: &mut Tally) -> Result<Outcome, Abort> {
         let git_ops = &self.spec.profile.git_ops;
         self.check_required(tally)?;
         if !tally.verified
@@ -288,7 +291,7 @@ impl Work<'_> {
         {
             self.mark_unverified(tally, &commit).await?;
         }
-        let Some(commit) = tally.commit.clone() else {
+        let Some(mut commit) = tally.commit.clone() else {
             self.skip_delivery("nothing to deliver: nothing was changed")
                 .await;
             return Ok(Outcome::Succeeded {
@@ -307,18 +310,21 @@ impl Work<'_> {
         }
         self.reporter.event(RunnerEvent::DeliveryStarted {}).await;
         let branch = self.result_branch();
-        let source = &self.spec.source;
         let mut pr_url = None;
-        let branch = match delivery::deliver(self.repository, source, &commit, &branch).await {
+        let pushed = self.push(tally, &mut commit, &branch).await?;
+        let branch = match pushed {
             Delivery::Delivered => {
                 pr_url = self.delivered(tally, &commit, &branch).await?;
+                self.record_delivered(&commit, pr_url.clone()).await?;
                 Some(branch)
             }
             Delivery::NotAllowed(why) => {
                 self.skip_delivery(&why).await;
                 None
             }
-            Delivery::Rejected(why) => return Err(fail(RunErrorCode::DeliveryFailed, &why)),
+            Delivery::Moved(why) | Delivery::Rejected(why) => {
+                return Err(fail(RunErrorCode::DeliveryFailed, &why));
+            }
             Delivery::Stopped => return Err(Abort::Stopped(StopOutcome::default())),
         };
         Ok(Outcome::Succeeded {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use awo_domain::control::{
     ANSWER_MARK, Children, ChildrenAnswer, Claim, Configuration, Finish, IterationLog,
     NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent, SnapshotDiff, StopRequest,
+    TurnRecord,
 };
 use awo_domain::{Timestamp, WorkOrderId};
 use axum::Router;
@@ -68,6 +69,7 @@ pub struct ControlLog {
     pub logs: Vec<(usize, IterationLog)>,
     /// The diffs, in the order in which they came.
     pub diffs: Vec<SnapshotDiff>,
+    pub turns: Vec<TurnRecord>,
     /// Requests for children, each once, and the answers to them.
     pub children: Vec<(Children, ChildrenAnswer)>,
     pub heartbeats: u64,
@@ -118,6 +120,7 @@ impl ControlDouble {
             .route(&format!("/stage{reports}/diff"), post(diff))
             .route(&format!("/stage{reports}/children"), post(children))
             .route(&format!("/stage{reports}/credentials"), post(credentials))
+            .route(&format!("/stage{reports}/turn"), post(turn))
             .route(&format!("/stage{reports}/finish"), post(finish))
             .layer(middleware::from_fn_with_state(Arc::clone(&api), in_front))
             .with_state(api);
@@ -312,6 +315,17 @@ async fn diff(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> A
     seen.diffs.push(serde_json::from_slice(&body).unwrap());
     let answer = api.take(&mut seen, Vec::new());
     api.answer(&mut seen, &answer)
+}
+
+async fn turn(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {
+    let mut seen = api.seen.lock().unwrap();
+    if api.is_closed(&seen, &headers) {
+        return (StatusCode::CONFLICT, b"fenced".to_vec());
+    }
+    let record: TurnRecord = serde_json::from_slice(&body).unwrap();
+    seen.turns.retain(|earlier| *earlier != record);
+    seen.turns.push(record);
+    api.answer(&mut seen, &serde_json::json!({}))
 }
 
 /// All are opened or none; a request that comes again is answered as before.

@@ -48,6 +48,7 @@ mod stop_listener;
 mod stopping;
 mod strategies;
 mod submodules;
+mod threads;
 mod verification;
 mod waiting;
 mod workspaces;

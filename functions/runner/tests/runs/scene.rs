@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::control::{
     Children, ChildrenAnswer, Finish, IterationLog, Outcome, RunSpec, RunnerEvent, SnapshotDiff,
-    StopRequest, Tariff,
+    StopRequest, Tariff, TurnRecord,
 };
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
@@ -63,6 +63,7 @@ pub struct EndedRunner {
     /// With the number of events that were kept before.
     pub logs: Vec<(usize, IterationLog)>,
     pub diffs: Vec<SnapshotDiff>,
+    pub turns: Vec<TurnRecord>,
     pub children: Vec<(Children, ChildrenAnswer)>,
     pub heartbeats: u64,
     pub run_dir: PathBuf,
@@ -221,6 +222,10 @@ impl Running {
         self.send_sigterm();
     }
 
+    pub fn workspace(&self) -> PathBuf {
+        self.run_dir.join("workspace")
+    }
+
     /// Waits for a file in the workspace.
     pub fn until_there_is(&self, file: &str) {
         let path = self.run_dir.join("workspace").join(file);
@@ -260,6 +265,7 @@ impl Running {
             claims: seen.claims,
             logs: seen.logs.clone(),
             diffs: seen.diffs.clone(),
+            turns: seen.turns.clone(),
             children: seen.children.clone(),
             heartbeats: seen.heartbeats,
             run_dir: self.run_dir.clone(),

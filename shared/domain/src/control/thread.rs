@@ -105,6 +105,9 @@ pub struct TurnPoint {
     pub start_tree: String,
     /// The commit at the start of the turn, which keeps the tree's content.
     pub start_commit: String,
+    /// The head of the target branch that was merged then. `start_commit` is the commit before that merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<String>,
 }
 
 /// A commit that a run of the thread pushed, or was about to push.
@@ -136,15 +139,29 @@ pub struct TurnDelivery {
 pub enum TurnRecord {
     /// The workspace is ready, and the agent has not begun.
     Begun {
-        /// The commit with which the turn begins, after a merge of the target branch.
+        /// The commit with which the turn begins, before a merge of the target branch.
         commit: String,
         /// The tree of that commit.
         tree: String,
         /// The tree of the last delivery, where others changed something since.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         delivered_tree: Option<String>,
+        /// The head of the target branch that is merged before the agent begins. A record with it makes a
+        /// point, with the tree itself as the delivered one where others changed nothing else.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        merged: Option<String>,
         /// The branch from which the work comes, and into which a pull request goes.
         target: String,
+    },
+    /// Others pushed to the branch during the turn. It makes a point of this turn, as a `Begun` with a
+    /// delivered tree does.
+    Moved {
+        /// The new head of the branch.
+        commit: String,
+        /// The tree of that commit.
+        tree: String,
+        /// The tree of the head before.
+        delivered_tree: String,
     },
     /// The commit is verified, and is about to be pushed.
     Delivering {

@@ -1,5 +1,7 @@
 //! The text of the task for an agent.
 
+pub(crate) mod threads;
+
 use std::fmt::Write;
 
 use awo_domain::agent::AgentRequest;
@@ -13,9 +15,10 @@ pub(crate) fn task(task_prompt: &TaskPrompt) -> String {
     format!("{}\n", task_prompt.as_str().trim_end())
 }
 
-/// The prompt with what the iteration before got wrong.
-pub(crate) fn text(request: &AgentRequest) -> String {
+/// The prompt with the text about earlier turns of a thread, and with what the iteration before got wrong.
+pub(crate) fn text(request: &AgentRequest, earlier_turns: &str) -> String {
     let mut text = task(&request.task_prompt);
+    text.push_str(earlier_turns);
     if request.feedback.is_empty() {
         return text;
     }
@@ -54,4 +57,9 @@ pub(crate) fn commit_message(prefix: &str, task_prompt: &TaskPrompt, iteration: 
 /// The message of the commit that merges what a child did.
 pub(crate) fn merge_message(prefix: &str, child: &WorkOrderId) -> String {
     format!("{prefix}merge child {child}")
+}
+
+/// The message of the commit that merges a branch.
+pub(crate) fn branch_message(prefix: &str, branch: &str) -> String {
+    format!("{prefix}merge {branch}")
 }
