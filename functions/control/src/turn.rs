@@ -28,6 +28,7 @@ fn checked(record: TurnRecord) -> Result<TurnRecord, Error> {
             commit,
             tree,
             delivered_tree,
+            merged,
             target,
         } => {
             checked_commit("/commit", commit)?;
@@ -35,7 +36,19 @@ fn checked(record: TurnRecord) -> Result<TurnRecord, Error> {
             if let Some(delivered_tree) = delivered_tree {
                 checked_commit("/deliveredTree", delivered_tree)?;
             }
+            if let Some(merged) = merged {
+                checked_commit("/merged", merged)?;
+            }
             branch("/target", target)?;
+        }
+        TurnRecord::Moved {
+            commit,
+            tree,
+            delivered_tree,
+        } => {
+            checked_commit("/commit", commit)?;
+            checked_commit("/tree", tree)?;
+            checked_commit("/deliveredTree", delivered_tree)?;
         }
         TurnRecord::Delivering {
             commit,

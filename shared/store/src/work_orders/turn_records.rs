@@ -3,6 +3,7 @@
 
 use awo_domain::Error;
 use awo_domain::control::{TurnDelivery, TurnPoint, TurnRecord};
+use awo_domain::pull_request::PullRequestUrl;
 
 use super::threads::Thread;
 use crate::Store;
@@ -12,8 +13,9 @@ use crate::engine::table::UpdateOutcome;
 use crate::runs::lifecycle::lease::lease_lost;
 use crate::runs::lifecycle::report::Reporter;
 
-/// Most starts and most deliveries of a thread that are kept: the newest. The item stays below 400 KB.
-const MAX_RECORDS: usize = 300;
+/// Most points and most deliveries of a thread that are kept, the newest: of 100 turns with three rounds of
+/// delivery each. The item stays below 400 KB.
+const MAX_RECORDS: usize = 400;
 
 impl Store {
     /// Stores the record of a turn.
@@ -57,58 +59,83 @@ impl Thread {
                 commit,
                 tree,
                 delivered_tree,
+                merged,
                 target,
             } => {
                 self.target = Some(target);
                 self.base_commit.get_or_insert_with(|| commit.clone());
-                if let Some(delivered_tree) = delivered_tree.filter(|before| *before != tree) {
-                    let point = TurnPoint {
+                let changed = delivered_tree.filter(|before| *before != tree);
+                if changed.is_some() || merged.is_some() {
+                    self.add_point(TurnPoint {
                         turn,
-                        delivered_tree,
+                        delivered_tree: changed.unwrap_or_else(|| tree.clone()),
                         start_tree: tree,
                         start_commit: commit,
-                    };
-                    if self.points.last() != Some(&point) {
-                        self.points.push(point);
-                    }
+                        merged,
+                    });
                 }
             }
+            TurnRecord::Moved {
+                commit,
+                tree,
+                delivered_tree,
+            } if delivered_tree != tree => self.add_point(TurnPoint {
+                turn,
+                delivered_tree,
+                start_tree: tree,
+                start_commit: commit,
+                merged: None,
+            }),
+            TurnRecord::Moved { .. } => {}
             TurnRecord::Delivering {
                 commit,
                 tree,
                 branch,
-            } => {
-                let is_same =
-                    |known: &TurnDelivery| known.commit == commit && known.branch == branch;
-                if !self.deliveries.iter().any(is_same) {
-                    self.deliveries.push(TurnDelivery {
-                        turn,
-                        commit,
-                        tree,
-                        branch,
-                        confirmed: false,
-                    });
-                }
-            }
+            } => self.add_delivery(TurnDelivery {
+                turn,
+                commit,
+                tree,
+                branch,
+                confirmed: false,
+            }),
             TurnRecord::Delivered {
                 commit,
                 pull_request,
-            } => {
-                let mut newest_first = self.deliveries.iter_mut().rev();
-                if let Some(delivery) = newest_first.find(|known| known.commit == commit) {
-                    delivery.confirmed = true;
-                    if self.branch.as_ref() != Some(&delivery.branch) {
-                        self.pull_request = None;
-                    }
-                    self.branch = Some(delivery.branch.clone());
-                    self.head_commit = Some(commit);
-                    self.pull_request = pull_request.or(self.pull_request.take());
-                }
-            }
+            } => self.confirm(commit, pull_request),
         }
         let surplus = |length: usize| length.saturating_sub(MAX_RECORDS);
         self.points.drain(..surplus(self.points.len()));
         self.deliveries.drain(..surplus(self.deliveries.len()));
+    }
+
+    fn add_point(&mut self, point: TurnPoint) {
+        if self.points.last() != Some(&point) {
+            self.points.push(point);
+        }
+    }
+
+    fn add_delivery(&mut self, delivery: TurnDelivery) {
+        let is_same = |earlier: &TurnDelivery| {
+            earlier.commit == delivery.commit && earlier.branch == delivery.branch
+        };
+        if !self.deliveries.iter().any(is_same) {
+            self.deliveries.push(delivery);
+        }
+    }
+
+    /// The thread whose branch has the commit, of which a delivery was recorded.
+    fn confirm(&mut self, commit: String, pull_request: Option<PullRequestUrl>) {
+        let mut newest_first = self.deliveries.iter_mut().rev();
+        let Some(delivery) = newest_first.find(|delivery| delivery.commit == commit) else {
+            return;
+        };
+        delivery.confirmed = true;
+        if self.branch.as_ref() != Some(&delivery.branch) {
+            self.pull_request = None;
+        }
+        self.branch = Some(delivery.branch.clone());
+        self.head_commit = Some(commit);
+        self.pull_request = pull_request.or(self.pull_request.take());
     }
 }
 
@@ -129,6 +156,7 @@ mod tests {
             commit: commit.to_owned(),
             tree: format!("tree-{commit}"),
             delivered_tree: delivered.map(str::to_owned),
+            merged: None,
             target: "main".to_owned(),
         }
     }
@@ -170,6 +198,55 @@ mod tests {
             Some("a"),
             "of the first start"
         );
+    }
+
+    #[test]
+    fn a_merge_of_the_target_branch_is_a_point_of_its_own() {
+        let mut thread = Thread::default();
+        let merging = |delivered: Option<&str>| match begun("b", delivered) {
+            TurnRecord::Begun {
+                commit,
+                tree,
+                delivered_tree,
+                target,
+                ..
+            } => TurnRecord::Begun {
+                commit,
+                tree,
+                delivered_tree,
+                merged: Some("m".to_owned()),
+                target,
+            },
+            record => record,
+        };
+        thread.record(2, merging(None));
+        thread.record(3, merging(Some("tree-a")));
+        let trees = thread
+            .points
+            .iter()
+            .map(|point| (point.delivered_tree.as_str(), point.start_tree.as_str()));
+        assert_eq!(
+            trees.collect::<Vec<_>>(),
+            [("tree-b", "tree-b"), ("tree-a", "tree-b")]
+        );
+        assert!(thread.points.iter().all(|point| point.merged.is_some()));
+    }
+
+    #[test]
+    fn a_push_of_others_during_a_turn_is_a_point_of_that_turn() {
+        let mut thread = Thread::default();
+        let moved = |tree: &str| TurnRecord::Moved {
+            commit: "c".to_owned(),
+            tree: tree.to_owned(),
+            delivered_tree: "tree-b".to_owned(),
+        };
+        thread.record(2, moved("tree-b"));
+        assert!(thread.points.is_empty(), "the content is the same");
+        thread.record(2, moved("tree-c"));
+        thread.record(2, moved("tree-c"));
+        assert_eq!(thread.points.len(), 1);
+        let point = &thread.points[0];
+        assert_eq!((point.turn, point.start_commit.as_str()), (2, "c"));
     }
 
     #[test]
