@@ -56,7 +56,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let profile = state.store.claim(claiming, proof, now).await?;
     let goes_by = (profile, plugins);
     let environment = environment::of(state, &org, chosen, own).await?;
-    let thread = crate::thread::of(&state.store, &org, &order).await?;
+    let thread = crate::thread::of(&state.store, &org, &order, now).await?;
     let resumption = resumption(state, &org, &order, &run).await?;
     let asked = (order, task_prompt);
     Answer::ok(RunSpec {

@@ -29,5 +29,6 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         return Err(Error::NotFound(Resource::WorkOrder));
     }
     let runs = store.newest_runs(call.org(), &turns).await?;
-    Answer::ok(ThreadShape::of(&id, &thread, &turns, &runs))
+    let cost = store.cost_of_turns(call.org(), &turns, &runs).await?;
+    Answer::ok(ThreadShape::of(&id, &thread, &turns, &runs, cost))
 }

@@ -59,7 +59,7 @@ impl<F: Forge> Opening<'_, F> {
     /// The one that is open, as it should be; else a new one.
     async fn upsert(&self, draft: bool) -> Result<ExistingPullRequest, Fault> {
         let proposal = Proposal {
-            title: &texts::title(&self.pushed.spec.task_prompt),
+            title: &texts::title(self.pushed.spec),
             body: &texts::body(self.pushed),
             branch: self.pushed.branch,
             target: self.target(),

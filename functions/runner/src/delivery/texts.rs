@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use awo_domain::TaskPrompt;
+use awo_domain::control::{EarlierTurn, RunSpec};
 
 use super::result::PushedResult;
 
@@ -11,11 +12,25 @@ use super::result::PushedResult;
 const MAX_TITLE: usize = 200;
 /// How much of the task the body shows, in characters; every forge takes 65 536 in all.
 const MAX_TASK: usize = 8_000;
+/// Largest part of the body about earlier turns, and about the task of one of them, in characters.
+const MAX_EARLIER: usize = 40_000;
+const MAX_EARLIER_TASK: usize = 1_000;
 /// What a title is where the task has no words for one.
 const NO_TITLE: &str = "Changes by an agent";
 
-/// The first line of the task.
-pub(super) fn title(task_prompt: &TaskPrompt) -> String {
+/// The first line of the task; of a thread that of its first turn, so that a pull request keeps its title.
+pub(super) fn title(spec: &RunSpec) -> String {
+    match earlier(spec).first() {
+        Some(first) => title_of(&TaskPrompt::new(first.task_prompt.as_str())),
+        None => title_of(&spec.task_prompt),
+    }
+}
+
+fn earlier(spec: &RunSpec) -> &[EarlierTurn] {
+    spec.thread.as_deref().map_or(&[], |thread| &thread.turns)
+}
+
+fn title_of(task_prompt: &TaskPrompt) -> String {
     let line = task_prompt.title().chars();
     let line: String = line.filter(|c| !c.is_control()).collect();
     match line.trim() {
@@ -62,24 +77,52 @@ pub(super) fn body(pushed: &PushedResult<'_>) -> String {
         text.push_str(&quoted(&more.join("\n")));
         text.push('\n');
     }
+    let turn = spec.thread.as_deref().map_or(1, |thread| thread.turn);
+    if turn > 1 {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "### Turn {turn}\n");
+    }
     text.push_str("The task was:\n\n");
     text.push_str(&quoted(spec.task_prompt.as_str()));
+    text.push_str(&earlier_tasks(earlier(spec)));
+    text
+}
+
+/// A section for each earlier turn, newest first, as many as there is space for.
+fn earlier_tasks(turns: &[EarlierTurn]) -> String {
+    let (mut text, mut left) = (String::new(), MAX_EARLIER);
+    for turn in turns.iter().rev() {
+        let task = quoted_up_to(&turn.task_prompt, MAX_EARLIER_TASK);
+        let status: &str = turn.status.into();
+        let section = format!("\n### Turn {} ({status})\n\n{task}", turn.turn);
+        let length = section.chars().count();
+        if length > left {
+            text.push_str("\nEarlier turns are omitted.\n");
+            break;
+        }
+        left -= length;
+        text.push_str(&section);
+    }
     text
 }
 
 /// A text as a block of code.
 fn quoted(text: &str) -> String {
+    quoted_up_to(text, MAX_TASK)
+}
+
+fn quoted_up_to(text: &str, most: usize) -> String {
     let text = text.trim();
     let shown: String = text
         .chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .take(MAX_TASK)
+        .take(most)
         .collect();
     let fence = "`".repeat(longest_run(&shown).max(2) + 1);
     let mut block = String::new();
     // Writing to a string cannot fail.
     let _ = write!(block, "{fence}text\n{shown}\n{fence}\n");
-    if text.chars().count() > MAX_TASK {
+    if text.chars().count() > most {
         block.push_str("\nThe rest is omitted.\n");
     }
     block
@@ -102,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_title_is_one_line_of_bounded_length() {
-        let title = |text: &str| title(&TaskPrompt::new(text));
+        let title = |text: &str| title_of(&TaskPrompt::new(text));
         assert_eq!(title("\n  Fix\tit \nplease"), "Fixit");
         assert_eq!(title("\u{1b}[31m\n"), "[31m");
         assert_eq!(title(" \u{7} \n x"), NO_TITLE);
@@ -121,5 +164,24 @@ mod tests {
         assert!(hostile.ends_with("\n``````\n"), "{hostile}");
         let long = quoted(&"x".repeat(50_000));
         assert!(long.len() < MAX_TASK + 100 && long.contains("omitted"));
+    }
+
+    #[test]
+    fn earlier_tasks_are_sections_of_bounded_length_newest_first() {
+        let turn = |turn: u32, task: &str| EarlierTurn {
+            turn,
+            task_prompt: task.to_owned(),
+            summary: None,
+            status: awo_domain::work_order::WorkOrderStatus::Succeeded,
+        };
+        let text = earlier_tasks(&[turn(1, "first"), turn(2, "```\n@everyone")]);
+        assert_eq!(
+            text,
+            "\n### Turn 2 (succeeded)\n\n````text\n```\n@everyone\n````\n\n### Turn 1 (succeeded)\n\n```text\nfirst\n```\n"
+        );
+        let many: Vec<EarlierTurn> = (1..100).map(|n| turn(n, &"x".repeat(4_000))).collect();
+        let text = earlier_tasks(&many);
+        assert!(text.chars().count() < MAX_EARLIER + 100);
+        assert!(text.contains("### Turn 99 ") && text.ends_with("Earlier turns are omitted.\n"));
     }
 }

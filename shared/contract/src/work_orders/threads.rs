@@ -34,7 +34,7 @@ pub struct ThreadShape<'a> {
     pull_request: Option<&'a str>,
     /// The turns in order, but those that were purged.
     turns: Vec<TurnShape<'a>>,
-    /// Cost of the newest runs of these turns.
+    /// Cost of all runs of these turns.
     cost: ThreadCostShape,
 }
 
@@ -68,22 +68,20 @@ struct ThreadCostShape {
 }
 
 impl<'a> ThreadShape<'a> {
-    /// A thread with its turns and their newest runs.
+    /// A thread with its turns, their newest runs and the cost of all runs.
     #[must_use]
     pub fn of(
         id: &'a WorkOrderId,
         thread: &'a Thread,
         turns: &'a [WorkOrder],
         runs: &'a HashMap<RunId, Run>,
+        cost: MicroCredits,
     ) -> ThreadShape<'a> {
         let newest = |order: &WorkOrder| runs.get(&order.run_id);
         let delivered = (turns.iter().rev())
             .filter_map(newest)
             .find(|run| run.branch.is_some());
         let first = turns.first().and_then(newest);
-        let cost = (turns.iter().filter_map(newest))
-            .filter_map(|run| run.cost.as_ref())
-            .fold(0_i64, |sum, cost| sum.saturating_add(cost.credits_micro));
         let base = thread.base_commit.as_deref();
         ThreadShape {
             thread_id: id,
@@ -110,7 +108,7 @@ impl<'a> ThreadShape<'a> {
                 })
                 .collect(),
             cost: ThreadCostShape {
-                credits: MicroCredits::from_micro(cost).to_decimal(),
+                credits: cost.to_decimal(),
             },
         }
     }

@@ -113,7 +113,7 @@ impl Key {
 
     /// The thread whose first turn is this work order.
     pub fn thread(org: &OrgId, first: &WorkOrderId) -> Key {
-        Key::new(ItemKind::Thread, format!("{org}#thread"), first.as_str())
+        threads(org).key(first.as_str())
     }
 
     /// The link from a work order to its child.
@@ -273,6 +273,10 @@ impl Key {
 
 pub(crate) fn work_orders(org: &OrgId) -> Partition {
     Partition::new(ItemKind::WorkOrder, format!("{org}#wo"))
+}
+
+pub(crate) fn threads(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::Thread, format!("{org}#thread"))
 }
 
 pub(crate) fn runs(org: &OrgId) -> Partition {

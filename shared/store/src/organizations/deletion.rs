@@ -6,7 +6,7 @@ use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use super::operation::DELETED;
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::key::{deliveries, delivery_permits, outbox, settings_of};
+use crate::engine::key::{deliveries, delivery_permits, outbox, settings_of, threads};
 use crate::work_orders::WorkOrder;
 use crate::work_orders::purge::in_transactions;
 
@@ -40,6 +40,7 @@ impl Store {
         for status in WorkOrderStatus::ALL {
             self.purge_all(org, status, now).await?;
         }
+        self.empty(threads(org)).await?;
         self.delete_settings(org).await?;
         self.retire_definitions(org, now).await?;
         self.delete_keys(org).await?;

@@ -89,4 +89,22 @@ impl Store {
             .unexpired(now);
         self.slice(slice).await
     }
+
+    /// The last event of this type, unless it has expired.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn last_event(
+        &self,
+        org: &OrgId,
+        run: &RunId,
+        kind: TimelineEventType,
+        now: Timestamp,
+    ) -> Result<Option<TimelineEvent>, Error> {
+        let slice = Slice::of_partition(events(org, run))
+            .newest_first()
+            .filter("type", Some(kind.as_str().to_owned()))
+            .unexpired(now);
+        Ok(self.slice(slice).await?.items.pop())
+    }
 }

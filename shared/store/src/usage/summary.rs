@@ -49,7 +49,12 @@ impl Store {
         Ok(filter.summary_of(&runs))
     }
 
-    async fn runs_of_work_order(&self, org: &OrgId, id: &WorkOrderId) -> Result<Vec<Run>, Error> {
+    /// All runs of a work order, as an index shows them.
+    pub(crate) async fn runs_of_work_order(
+        &self,
+        org: &OrgId,
+        id: &WorkOrderId,
+    ) -> Result<Vec<Run>, Error> {
         let partition = runs_of(org, id);
         let slice = Slice::of_index(Table::Work, BY_PARENT, "parentKey", partition);
         self.all(Some(slice)).await

@@ -9,9 +9,11 @@
 use std::collections::{HashMap, HashSet};
 
 use awo_domain::control::{TurnDelivery, TurnPoint};
+use awo_domain::money::MicroCredits;
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::thread::{NoFollowUp, ThreadPlace};
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -21,6 +23,9 @@ use crate::engine::table::read;
 use crate::engine::transaction::Transaction;
 use crate::runs::Run;
 use crate::work_orders::WorkOrder;
+
+/// Lists of runs that are read at once.
+const READS_AT_ONCE: usize = 8;
 
 /// A thread as it is stored; empty before its first slot and its first follow-up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +40,9 @@ pub struct Thread {
     /// The run that took the thread last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<RunId>,
+    /// The run that took the thread before the holder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_holder: Option<RunId>,
     /// The commit with which the first turn began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_commit: Option<String>,
@@ -153,6 +161,33 @@ impl Store {
         named.collect()
     }
 
+    /// Credits of all runs of these turns. The newest runs are as they were read; an index shows the others.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn cost_of_turns(
+        &self,
+        org: &OrgId,
+        turns: &[WorkOrder],
+        newest: &HashMap<RunId, Run>,
+    ) -> Result<MicroCredits, Error> {
+        let reads: Vec<_> = turns
+            .iter()
+            .map(|turn| Box::pin(self.runs_of_work_order(org, &turn.id)))
+            .collect();
+        let lists: Vec<Vec<Run>> = stream::iter(reads)
+            .buffered(READS_AT_ONCE)
+            .try_collect()
+            .await?;
+        let older = lists.iter().flatten();
+        let older = older.filter(|run| !newest.contains_key(&run.run_id));
+        let costs = older
+            .chain(newest.values())
+            .filter_map(|run| run.cost.as_ref());
+        let micro = costs.fold(0_i64, |sum, cost| sum.saturating_add(cost.credits_micro));
+        Ok(MicroCredits::from_micro(micro))
+    }
+
     /// The turn that would follow those of a work order's thread.
     ///
     /// # Errors
@@ -264,8 +299,10 @@ pub struct FreeThread {
 impl Transaction {
     /// Takes a thread for a run, if no other run took it since it was read.
     pub(crate) fn take_thread(self, org: &OrgId, thread: &FreeThread, run: &RunId) -> Transaction {
+        let other = thread.holder.as_ref().filter(|holder| *holder != run);
         let taken = Change::new()
             .set("holder", run)
+            .set_some("previousHolder", other)
             .when_option("holder", thread.holder.as_ref());
         self.update(&Key::thread(org, &thread.id), taken)
     }

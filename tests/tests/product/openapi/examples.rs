@@ -81,6 +81,8 @@ const CALLS: &[&str] = &[
     "GET /api/v1/audit/runs/{done_run}/snapshots 200",
     "GET /api/v1/audit/runs/{done_run}/summary 200",
     "GET /v1/runs/{done_run}/diff 200",
+    "POST /v1/work-orders/{done}/follow-ups 201",
+    "GET /v1/threads/{done} 200",
     "POST /api/v1/work-orders/purge 200",
     "GET /openapi.json 200",
 ];

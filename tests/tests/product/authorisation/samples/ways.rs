@@ -76,6 +76,14 @@ fn changes(route: &'static Route) -> Option<Vec<Sample>> {
             vec![create.clone(), create.header(ONCE)]
         }
         "start-run" => vec![call(), call().header(ONCE)],
+        // Once: every key of a test makes one, and ten turns of a thread may be open.
+        "follow-up-work-order" => {
+            vec![
+                call()
+                    .body(json!({ "taskPrompt": "and more" }))
+                    .header(ONCE),
+            ]
+        }
         "kill-work-order" => vec![
             call(),
             call().body(json!({ "immediate": true, "reason": "enough" })),
@@ -160,6 +168,12 @@ fn of_runners(route: &'static Route) -> Option<Vec<Sample>> {
         }
         "/control/{orgId}/runs/{runId}/baseline" => {
             vec![call().body(json!({ "commit": "c0", "planHash": "0".repeat(64) }))]
+        }
+        "/control/{orgId}/runs/{runId}/turn" => {
+            let (commit, branch) = ("0".repeat(40), "awo/x");
+            vec![call().body(json!({
+                "type": "delivering", "commit": commit, "tree": commit, "branch": branch,
+            }))]
         }
         "/control/{orgId}/runs/{runId}/credentials" => vec![call().body(json!({}))],
         "/control/verifications/claim" => {
