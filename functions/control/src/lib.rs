@@ -11,6 +11,7 @@ mod claim;
 mod diff;
 mod environment;
 mod finish;
+mod forges;
 mod log;
 mod models;
 mod report;

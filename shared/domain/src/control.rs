@@ -41,6 +41,7 @@ pub use stop_request::StopRequest;
 
 use crate::agent::Agent;
 use crate::environment::{EnvironmentName, SecretPhase};
+use crate::forge::ForgeSetting;
 use crate::plugin::Plugin;
 use crate::profile::Profile;
 use crate::pull_request::PullRequestUrl;
@@ -140,6 +141,9 @@ pub struct RunSpec {
     pub max_credits: f64,
     /// Credentials of the organization for git hosts; never shown to the agent.
     pub git_credentials: Vec<GitCredential>,
+    /// Forge of the repository's host, if the operator has set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge: Option<ForgeSetting>,
     /// Keys of the organization for models; never shown to the agent.
     #[serde(default)]
     pub model_keys: Vec<ModelKey>,

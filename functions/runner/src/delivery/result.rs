@@ -35,17 +35,3 @@ pub(crate) enum OpenFailure {
     /// It was tried, and the forge did not do it.
     Refused(String),
 }
-
-/// Why one forge has opened none.
-#[derive(Debug, Clone)]
-pub(super) enum NotOpened {
-    At(OpenFailure),
-    /// The host is not this forge's; another one may serve it.
-    OtherForge(String),
-}
-
-impl From<OpenFailure> for NotOpened {
-    fn from(unopened: OpenFailure) -> NotOpened {
-        NotOpened::At(unopened)
-    }
-}

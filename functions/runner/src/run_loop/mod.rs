@@ -30,11 +30,11 @@ use awo_domain::control::{GateComparison, Outcome, RunSpec};
 use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::usage::{PricedUsage, sum_by_model};
 use awo_domain::verification::{Evidence, PluginResult};
+use awo_forges::Hosts;
 use tokio::time::Instant;
 
 use crate::agent;
 use crate::contained_process::{ClientCode, ContainedProcesses};
-use crate::delivery::forge::Hosts;
 use crate::environment::{Cache, Environment};
 use crate::layout::Layout;
 use crate::live_output::LiveOutput;

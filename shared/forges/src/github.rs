@@ -2,22 +2,26 @@
 
 mod judgement;
 
+use awo_domain::Timestamp;
 use awo_domain::pull_request::PullRequestUrl;
 use http::header::{ACCEPT, HeaderName};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use url::Url;
 
-use crate::delivery::forge::rest::{Call, Rest};
-use crate::delivery::forge::{
-    Address, ExistingPullRequest, Fault, Forge, HostedRepository, Hosts, Proposal,
+use crate::rest::{Call, Rest};
+use crate::{
+    Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState,
+    PullRequestStatus, unreadable,
 };
 
 /// How many pull requests of one branch it is asked for.
 const PER_PAGE: &str = "10";
 
+/// Names another API than GitHub's own, for repositories of github.com and of its own host.
+pub(crate) const API_VARIABLE: &str = "AWO_GITHUB_API_URL";
+
 /// GitHub's API for one repository.
-pub(super) struct Github {
+pub struct Github {
     rest: Rest,
     owner: String,
     /// False if only an answer can show whether there is a GitHub.
@@ -25,8 +29,19 @@ pub(super) struct Github {
 }
 
 impl Github {
-    /// Names another API than GitHub's own, for repositories of github.com and of its own host.
-    pub(super) const API_VARIABLE: &'static str = "AWO_GITHUB_API_URL";
+    pub(crate) fn connect(api: Api, hosts: &Hosts, token: &str) -> Result<Github, String> {
+        let version = HeaderName::from_static("x-github-api-version");
+        let headers = [
+            (ACCEPT, "application/vnd.github+json"),
+            (version, "2022-11-28"),
+        ];
+        let url = format!("{}/repos/{}", api.url, api.path.join("/"));
+        Ok(Github {
+            rest: Rest::new(hosts, url, token, headers)?,
+            owner: api.path.into_iter().next().unwrap_or_default(),
+            is_known: api.is_known,
+        })
+    }
 
     async fn call(&self, call: Call<'_>) -> Result<Value, Fault> {
         self.rest
@@ -45,42 +60,8 @@ impl Github {
         })
         .await
     }
-}
 
-impl Forge for Github {
-    const NAME: &'static str = "GitHub";
-    const PERMISSIONS: &'static str = "contents and pull requests, read and write,";
-
-    fn address(repository: &HostedRepository, hosts: &Hosts) -> Option<Address> {
-        let [owner, name] = repository.path.as_slice() else {
-            return None;
-        };
-        let (api, is_known) = api(repository, hosts.api(Github::API_VARIABLE));
-        Some(Address {
-            url: format!("{api}/repos/{owner}/{name}"),
-            is_known,
-        })
-    }
-
-    fn connect(
-        repository: &HostedRepository,
-        address: Address,
-        hosts: &Hosts,
-        token: &str,
-    ) -> Result<Github, String> {
-        let version = HeaderName::from_static("x-github-api-version");
-        let headers = [
-            (ACCEPT, "application/vnd.github+json"),
-            (version, "2022-11-28"),
-        ];
-        Ok(Github {
-            rest: Rest::new(hosts, address.url, token, headers)?,
-            owner: repository.path.first().cloned().unwrap_or_default(),
-            is_known: address.is_known,
-        })
-    }
-
-    async fn find(&self, branch: &str) -> Result<Option<ExistingPullRequest>, Fault> {
+    pub(crate) async fn find(&self, branch: &str) -> Result<Option<ExistingPullRequest>, Fault> {
         let head = format!("{}:{branch}", self.owner);
         let query = [("state", "open"), ("head", &*head), ("per_page", PER_PAGE)];
         let list = self
@@ -97,7 +78,10 @@ impl Forge for Github {
         ours.transpose()
     }
 
-    async fn create(&self, proposal: &Proposal<'_>) -> Result<ExistingPullRequest, Fault> {
+    pub(crate) async fn create(
+        &self,
+        proposal: &Proposal<'_>,
+    ) -> Result<ExistingPullRequest, Fault> {
         let mut body = texts(proposal);
         body["head"] = json!(proposal.branch);
         body["draft"] = json!(proposal.draft);
@@ -111,39 +95,54 @@ impl Forge for Github {
         }
     }
 
-    async fn update(&self, number: u64, proposal: &Proposal<'_>) -> Result<(), Fault> {
-        let path = format!("pulls/{number}");
+    pub(crate) async fn update(
+        &self,
+        existing: &ExistingPullRequest,
+        proposal: &Proposal<'_>,
+    ) -> Result<(), Fault> {
+        let path = format!("pulls/{}", existing.number);
         let body = texts(proposal);
         self.send(Method::PATCH, &path, &body).await.map(|_| ())
     }
 
-    async fn label(&self, number: u64, labels: &[String]) -> Result<(), Fault> {
+    pub(crate) async fn label(&self, number: u64, labels: &[String]) -> Result<(), Fault> {
         let path = format!("issues/{number}/labels");
         let body = json!({ "labels": labels });
         self.send(Method::POST, &path, &body).await.map(|_| ())
     }
 
-    async fn request_reviews(&self, number: u64, reviewers: &[String]) -> Result<(), Fault> {
-        let reviewers = reviewers.iter().map(|one| reviewer(one));
-        let names = |teams: bool| -> Vec<&str> {
-            let wanted = reviewers.clone().filter(|one| one.is_team == teams);
-            wanted.map(|one| one.name).collect()
-        };
+    pub(crate) async fn request_reviews(
+        &self,
+        number: u64,
+        reviewers: &[String],
+    ) -> Result<(), Fault> {
         let path = format!("pulls/{number}/requested_reviewers");
-        let body = json!({ "reviewers": names(false), "team_reviewers": names(true) });
+        let body = reviewer_lists(reviewers);
         self.send(Method::POST, &path, &body).await.map(|_| ())
     }
 
-    /// Some plans know no drafts in private repositories.
-    fn is_about_drafts(status: StatusCode, why: &str) -> bool {
-        status == StatusCode::UNPROCESSABLE_ENTITY && why.to_ascii_lowercase().contains("draft")
+    pub(crate) async fn state(&self, number: u64) -> Result<PullRequestState, Fault> {
+        let path = format!("pulls/{number}");
+        let shown = self.call(Call {
+            method: Method::GET,
+            path: &path,
+            query: &[],
+            body: None,
+        });
+        state(&shown.await?).ok_or_else(unreadable)
     }
 }
 
-/// The API of a host, and whether it is known to be GitHub's. One that the environment names is
-/// github.com's and its own host's: no other host's token may go there.
-fn api(repository: &HostedRepository, named: Option<&Url>) -> (String, bool) {
+/// Some plans know no drafts in private repositories.
+pub(crate) fn is_about_drafts(status: StatusCode, why: &str) -> bool {
+    status == StatusCode::UNPROCESSABLE_ENTITY && why.to_ascii_lowercase().contains("draft")
+}
+
+/// The API of a host, and whether it is known to be GitHub's, which `is_set` says as well. One that
+/// the environment names is github.com's and its own host's: no other host's token may go there.
+pub(crate) fn api(repository: &HostedRepository, is_set: bool, hosts: &Hosts) -> (String, bool) {
     let domain = repository.domain.as_str();
+    let named = hosts.api(API_VARIABLE);
     let is_github = domain == "github.com" || domain == "www.github.com";
     match named {
         Some(api) if is_github || api.host_str() == Some(domain) => {
@@ -151,7 +150,7 @@ fn api(repository: &HostedRepository, named: Option<&Url>) -> (String, bool) {
         }
         _ if is_github => ("https://api.github.com".to_owned(), true),
         _ if domain.ends_with(".ghe.com") => (format!("https://api.{domain}"), true),
-        _ => (format!("https://{}/api/v3", repository.host), false),
+        _ => (format!("https://{}/api/v3", repository.host), is_set),
     }
 }
 
@@ -169,12 +168,33 @@ fn read(pull_request: &Value) -> Option<ExistingPullRequest> {
     Some(ExistingPullRequest {
         number: pull_request["number"].as_u64()?,
         url: PullRequestUrl::parse(url).ok()?,
+        draft: pull_request["draft"] == true,
     })
 }
 
-fn unreadable() -> Fault {
-    let why = "its answer is not a pull request with a number and an https URL";
-    Fault::Refused(StatusCode::OK, why.to_owned())
+/// The state of a pull request, which Gitea writes in the same way.
+pub(crate) fn state(pull_request: &Value) -> Option<PullRequestState> {
+    let is_merged = pull_request["merged"] == true || pull_request["merged_at"].is_string();
+    let status = match pull_request["state"].as_str()? {
+        _ if is_merged => PullRequestStatus::Merged,
+        "open" => PullRequestStatus::Open,
+        "closed" => PullRequestStatus::Closed,
+        _ => return None,
+    };
+    let commit = pull_request["merge_commit_sha"].as_str();
+    Some(PullRequestState {
+        status,
+        merged_at: time(&pull_request["merged_at"]),
+        closed_at: time(&pull_request["closed_at"]).filter(|_| status == PullRequestStatus::Closed),
+        // An open one has the commit of a trial.
+        merged_commit: commit.filter(|_| is_merged).map(str::to_owned),
+        head: pull_request["head"]["sha"].as_str().map(str::to_owned),
+    })
+}
+
+/// A time of a forge, which may have an offset.
+pub(crate) fn time(text: &Value) -> Option<Timestamp> {
+    Timestamp::parse(text.as_str()?).ok()
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -193,6 +213,16 @@ fn reviewer(text: &str) -> Reviewer<'_> {
         name: name.unwrap_or(text),
         is_team: team.is_some(),
     }
+}
+
+/// Users and teams, as a request for reviews lists them.
+pub(crate) fn reviewer_lists(reviewers: &[String]) -> Value {
+    let reviewers = reviewers.iter().map(|text| reviewer(text));
+    let names = |teams: bool| -> Vec<&str> {
+        let of_kind = reviewers.clone().filter(|one| one.is_team == teams);
+        of_kind.map(|one| one.name).collect()
+    };
+    json!({ "reviewers": names(false), "team_reviewers": names(true) })
 }
 
 #[cfg(test)]
