@@ -29,7 +29,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let proof = (nonce, token_hash(&claim.token));
     let (lease, order, run) = leased(state, &org, &run_id, &proof).await?;
     let (git, models, prompt) = tokio::try_join!(
-        forges::of(state, &org, &order.source.repository),
+        forges::of(state, &org, &order.source.repository, now),
         models::of(state, &org, &order.terms.agent),
         state.store.prompt(&org, &order)
     )?;

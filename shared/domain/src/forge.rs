@@ -202,6 +202,12 @@ pub struct AppSetting {
     pub installation_id: Option<u64>,
 }
 
+/// Name of the secret that is the key of the App on a host.
+#[must_use]
+pub fn app_secret(host: &GitHostName) -> String {
+    format!("app:{}", host.as_str())
+}
+
 /// All that an operator has set about a git host for an organization.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -4,7 +4,7 @@ mod judgement;
 
 use awo_domain::Timestamp;
 use awo_domain::pull_request::PullRequestUrl;
-use http::header::{ACCEPT, HeaderName};
+use http::header::{ACCEPT, HeaderMap, HeaderName};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -30,14 +30,9 @@ pub struct Github {
 
 impl Github {
     pub(crate) fn connect(api: Api, hosts: &Hosts, token: &str) -> Result<Github, String> {
-        let version = HeaderName::from_static("x-github-api-version");
-        let headers = [
-            (ACCEPT, "application/vnd.github+json"),
-            (version, "2022-11-28"),
-        ];
         let url = format!("{}/repos/{}", api.url, api.path.join("/"));
         Ok(Github {
-            rest: Rest::new(hosts, url, token, headers)?,
+            rest: Rest::new(hosts, url, token, headers())?,
             owner: api.path.into_iter().next().unwrap_or_default(),
             is_known: api.is_known,
         })
@@ -131,6 +126,20 @@ impl Github {
         });
         state(&shown.await?).ok_or_else(unreadable)
     }
+}
+
+/// Headers of every call beside token and user agent.
+pub(crate) fn headers() -> [(HeaderName, &'static str); 2] {
+    let version = HeaderName::from_static("x-github-api-version");
+    [
+        (ACCEPT, "application/vnd.github+json"),
+        (version, "2022-11-28"),
+    ]
+}
+
+/// The meaning of an answer of a host that is known to be GitHub's.
+pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Result<Value, Fault> {
+    judgement::judge(status, headers, body, true)
 }
 
 /// Some plans know no drafts in private repositories.

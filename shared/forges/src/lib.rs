@@ -1,6 +1,7 @@
 //! Forges: services around git hosts that have pull requests. What is true of one forge alone
 //! (addresses, calls, the meaning of its answers) is in a file of its own, behind [`Forge`].
 
+mod app;
 mod forge;
 mod gitea;
 mod github;
@@ -17,6 +18,7 @@ use awo_domain::forge::ForgeKind;
 use awo_domain::pull_request::PullRequestUrl;
 use http::StatusCode;
 
+pub use app::{AppKey, AppKeyFault, InstallationToken, installation_token};
 pub use forge::Forge;
 pub use hosts::Hosts;
 pub use repository::HostedRepository;

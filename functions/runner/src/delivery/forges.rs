@@ -1,7 +1,10 @@
 //! The forge that serves a repository, and its pull request for a result.
 
+use awo_domain::control::GitCredential;
 use awo_forges::{Forge, HostedRepository, Hosts};
 use tokio::time::Instant;
+
+use crate::git_credentials::GitCredentials;
 
 use super::pull_request::{LIMIT, Opening};
 use super::result::{OpenFailure, OpenPullRequest, PushedResult};
@@ -12,6 +15,7 @@ use super::result::{OpenFailure, OpenPullRequest, PushedResult};
 /// Why there is none, without any secret.
 pub(crate) async fn open(
     hosts: &Hosts,
+    credentials: &GitCredentials,
     pushed: &PushedResult<'_>,
 ) -> Result<OpenPullRequest, OpenFailure> {
     let spec = pushed.spec;
@@ -28,20 +32,31 @@ pub(crate) async fn open(
              operator name it with awo admin set-forge --host {host}"
         ))
     })?;
-    let mut credentials = spec.git_credentials.iter();
-    let Some(credential) = credentials.find(|one| one.host == *host) else {
+    let valid = credentials.valid().await;
+    let Some(credential) = valid.iter().find(|one| one.host == *host) else {
         return Err(OpenFailure::NotPossible(format!(
             "the organization has no token for {host}: have the operator set the secret git:{host}"
         )));
     };
-    let path = api.path.join("/");
-    let forge = Forge::connect(api, hosts, credential.token.trim());
-    let opening = Opening {
-        forge: forge.map_err(OpenFailure::Refused)?,
-        host,
-        path,
-        pushed,
-        deadline: Instant::now() + LIMIT,
+    let deadline = Instant::now() + LIMIT;
+    let open = async |credential: &GitCredential| {
+        let forge = Forge::connect(api.clone(), hosts, credential.token.trim());
+        let opening = Opening {
+            forge: forge.map_err(OpenFailure::Refused)?,
+            host,
+            path: api.path.join("/"),
+            pushed,
+            deadline,
+        };
+        opening.open().await
     };
-    opening.open().await
+    let refused = match open(credential).await {
+        Err(OpenFailure::Unauthorized(why)) => why,
+        opened => return opened,
+    };
+    let others = credentials.instead_of(&valid).await.unwrap_or_default();
+    match others.iter().find(|one| one.host == *host) {
+        Some(other) => open(other).await,
+        None => Err(OpenFailure::Unauthorized(refused)),
+    }
 }

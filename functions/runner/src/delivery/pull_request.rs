@@ -142,10 +142,12 @@ impl Opening<'_> {
                 wait.as_secs()
             ),
             Fault::Again(why, None) => format!("{name} could not be reached for {host}: {why}"),
-            Fault::Refused(StatusCode::UNAUTHORIZED, why) => format!(
-                "{name} does not accept the organization's token for {host} ({why}): have the \
+            Fault::Refused(StatusCode::UNAUTHORIZED, why) => {
+                return OpenFailure::Unauthorized(format!(
+                    "{name} does not accept the organization's token for {host} ({why}): have the \
                  operator set one that is valid"
-            ),
+                ));
+            }
             Fault::Refused(status @ (StatusCode::FORBIDDEN | StatusCode::NOT_FOUND), why) => {
                 format!(
                     "{name} does not let the organization's token open pull requests in {path} \

@@ -34,4 +34,6 @@ pub(crate) enum OpenFailure {
     NotPossible(String),
     /// It was tried, and the forge did not do it.
     Refused(String),
+    /// The forge does not accept the credential.
+    Unauthorized(String),
 }

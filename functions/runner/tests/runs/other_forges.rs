@@ -33,10 +33,7 @@ impl Stage {
             kind,
             api_url: None,
         });
-        scene.spec.git_credentials = vec![GitCredential {
-            host: host.host(),
-            token,
-        }];
+        scene.spec.git_credentials = vec![GitCredential::of_token(host.host(), token)];
         let ca = host.ca_file().display().to_string();
         scene.env.push(("AWO_GIT_CA_FILE", ca));
         Stage { host, scene }

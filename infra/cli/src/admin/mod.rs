@@ -94,6 +94,7 @@ pub async fn run(
         Action::BackfillCosts { org } => costs::backfill(&stores, org.as_ref()).await?,
         Action::SetProvider { org, change } => providers::set(&stores, org, change).await?,
         Action::SetForge { org, change } => forges::set(&stores, org, change).await?,
+        Action::SetApp { org, change } => forges::set_app(&stores, org, change).await?,
         Action::SetSecret { org, name } => secret::set(&stores, org, name).await?,
         Action::ListSecrets { org } => secret::list(&stores, org).await?,
         Action::DeleteSecret { org, name } => secret::delete(&stores, org, name).await?,

@@ -54,7 +54,7 @@ async fn a_forge_that_would_lead_tokens_astray_is_refused() {
         ("--host git.example.com --kind gitea --reset", "--reset"),
         (
             "--host git.example.com --reset --api-url https://git.example.com",
-            "--kind",
+            "--reset",
         ),
     ] {
         let args: Vec<&str> = args.split_whitespace().collect();

@@ -89,6 +89,23 @@ impl Store {
         self.set_host(org, host, change).await
     }
 
+    /// Sets the App of a host, or removes it.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn set_app(
+        &self,
+        org: &OrgId,
+        host: &GitHostName,
+        app: Option<AppSetting>,
+    ) -> Result<(), Error> {
+        let installation_id = app.and_then(|app| app.installation_id);
+        let change = Change::new()
+            .set_or_remove("appId", app.map(|app| app.app_id))
+            .set_or_remove("installationId", installation_id);
+        self.set_host(org, host, change).await
+    }
+
     async fn set_host(&self, org: &OrgId, host: &GitHostName, change: Change) -> Result<(), Error> {
         let change = change.set("v", SCHEMA_VERSION);
         match self.update(&Key::forge(org, host), change).await? {
