@@ -31,6 +31,7 @@ OTHER_VALUES = {
     "OpenaiBaseUrl": "https://openai.example.com",
     "PermissionsBoundary": "arn:aws:iam::123456789012:policy/boundary",
     "PricesLayer": "arn:aws:lambda:us-east-1:123456789012:layer:prices:1",
+    "PrivateHosts": "registry.internal,10.20.0.0/16",
     "RunnerImage": "123456789012.dkr.ecr.us-east-1.amazonaws.com/awo@sha256:0",
     "SubnetIds": "subnet-1,subnet-2",
     "SecurityGroupIds": "sg-1",

@@ -201,7 +201,14 @@ def cluster(program: Path, runner: Path, stack: Stack, proxy: EcsProxy, scratch:
     is bound to this machine are replaced; its events go to the stack's rules."""
     container = container_of(stack)
     variables = {entry["name"]: entry["value"] for entry in container["environment"]}
-    expected = {"AWO_CONTROL_URL", "AWO_WORKSPACE_ROOT", "AWO_SHARED_ROOT", "AWO_AGENT_UID", "AWO_AGENT_GID"}
+    expected = {
+        "AWO_CONTROL_URL",
+        "AWO_WORKSPACE_ROOT",
+        "AWO_SHARED_ROOT",
+        "AWO_AGENT_UID",
+        "AWO_AGENT_GID",
+        "AWO_PRIVATE_HOSTS",
+    }
     expect(variables.keys() == expected, f"the container's variables are {sorted(variables)}")
     workspaces, logs = scratch / "workspaces", scratch / "tasks"
     for folder in (workspaces, logs):

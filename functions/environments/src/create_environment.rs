@@ -22,7 +22,7 @@ struct State {
 pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
     let state = State {
         store: cloud.store()?,
-        deployment: settings::environments(&cloud.environment),
+        deployment: settings::environments(&cloud.environment)?,
     };
     HttpFunction::keyed(cloud, &routes::CREATE_ENVIRONMENT, state, handle)
 }

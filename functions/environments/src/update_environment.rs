@@ -24,7 +24,7 @@ struct State {
 pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
     let state = State {
         store: cloud.store()?,
-        deployment: settings::environments(&cloud.environment),
+        deployment: settings::environments(&cloud.environment)?,
     };
     HttpFunction::keyed(cloud, &routes::UPDATE_ENVIRONMENT, state, handle)
 }

@@ -24,6 +24,7 @@ mod git;
 mod git_credentials;
 mod git_guard;
 mod git_settings;
+mod guarded_names;
 mod heartbeats;
 mod http_client;
 mod inspection;

@@ -146,7 +146,7 @@ async fn work(
         Err(wrong) => return refused(wrong).await,
     };
     let of_run = spec.environment.as_ref().map(|of| &of.environment);
-    let (environment, registries) = match Environment::open(of_run).await {
+    let (environment, registries) = match Environment::open(of_run, &settings.private_hosts).await {
         Ok(opened) => opened,
         Err(why) => {
             let message = format!("belongs to a run whose environment is not there: {why}");

@@ -46,6 +46,7 @@ environment.
   AWO_AGENT_GID       their group id (default: the user id)
   AWO_CONFINEMENT     `require` refuses to run anything where a layer of confinement is missing
   AWO_GITHUB_API_URL  GitHub's API for repositories on github.com and on its own host
+  AWO_PRIVATE_HOSTS   hosts and networks that are not public at which registries may be
   AWO_GIT_CA_FILE     PEM file of the only authorities trusted for git hosts; for tests
 
 On SIGTERM it asks the control API why. If a client canceled or killed the run, it stops as

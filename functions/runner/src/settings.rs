@@ -6,6 +6,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::private_hosts::{PRIVATE_HOSTS, PrivateHosts};
 use awo_domain::{OrgId, RunId, VerificationId};
 use awo_forges::{API_VARIABLES, Hosts};
 use awo_supervisor::{Sandbox, UidRange};
@@ -103,6 +105,8 @@ pub(crate) struct Settings {
     pub(crate) private_dirs: Vec<PathBuf>,
     /// Where git hosts and their APIs are.
     pub(crate) hosts: Hosts,
+    /// Servers outside the public network that the operator lets runs call.
+    pub(crate) private_hosts: PrivateHosts,
     /// True in a task of the cloud, which has no process of another run.
     pub(crate) is_task: bool,
     /// This program, for `supervise`.
@@ -173,10 +177,25 @@ impl Settings {
             hosts: Hosts::from_env(&API_VARIABLES, text, is_loopback)?,
             path: tools().0,
             tool_homes: tools().1,
+            private_hosts: private_hosts(text(PRIVATE_HOSTS), text(TASK).is_some())?,
             is_task: text(TASK).is_some(),
             program: own_program()?,
         })
     }
+}
+
+/// In a task loopback is that of the task; on one machine the service decides who may name it.
+fn private_hosts(listed: Option<String>, is_task: bool) -> Result<PrivateHosts, String> {
+    let reach = if is_task {
+        Reach::Public
+    } else {
+        Reach::PublicAndLoopback
+    };
+    let listed = listed.unwrap_or_default();
+    let entries = listed.split(',').map(str::trim);
+    let entries = entries.filter(|entry| !entry.is_empty());
+    PrivateHosts::parse(entries.map(str::to_owned), reach)
+        .map_err(|why| format!("{PRIVATE_HOSTS}: {why}"))
 }
 
 fn requires_layers(confinement: Option<String>) -> Result<bool, String> {

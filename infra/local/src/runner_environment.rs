@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 /// Passed on to runners: another place of GitHub's API than its own, whom git trusts besides, the
-/// users that agents run as, what they may read beside programs, and which layers they need.
-const PASSED_ON: [&str; 7] = [
+/// users that agents run as, private servers that may be called, what agents may read beside programs, and which layers they need.
+const PASSED_ON: [&str; 8] = [
     "AWO_AGENT_GID",
     "AWO_AGENT_PATHS",
     "AWO_AGENT_UID",
@@ -14,6 +14,7 @@ const PASSED_ON: [&str; 7] = [
     "AWO_CONFINEMENT",
     "AWO_GITHUB_API_URL",
     "AWO_GIT_CA_FILE",
+    "AWO_PRIVATE_HOSTS",
 ];
 
 /// All of it; `settings` come before this process's environment.

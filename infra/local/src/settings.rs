@@ -27,7 +27,7 @@ const fn setting(
     }
 }
 
-const SETTINGS: [Setting; 31] = [
+const SETTINGS: [Setting; 32] = [
     setting(
         "AWO_PORT",
         "port on loopback; 0 takes any free one",
@@ -153,6 +153,12 @@ const SETTINGS: [Setting; 31] = [
         "1 lets environments name registries on this machine by http://",
         "0",
         "1",
+    ),
+    setting(
+        "AWO_PRIVATE_HOSTS",
+        "hosts and networks that are not public at which registries may be, separated by ','",
+        "none",
+        "npm.corp.example,10.1.0.0/16",
     ),
     setting(
         "AWO_AGENT_UIDS",

@@ -5,6 +5,7 @@ use awo_domain::environment::{AllowedImages, Deployment};
 use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
 use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::private_hosts::{PRIVATE_HOSTS, PrivateHosts};
 use awo_domain::webhook::schedule::Schedule;
 use awo_store::capacity::permits::MaxTasks;
 use awo_store::queue::tally::QueueLimits;
@@ -56,16 +57,34 @@ pub const ENVIRONMENT_IMAGES: &str = "AWO_ENVIRONMENT_IMAGES";
 /// 1 where commands cannot be kept from a network; the local service sets it by what its kernel has.
 pub const NO_EGRESS: &str = "AWO_NO_EGRESS";
 
-/// What environments may have here.
-#[must_use]
-pub fn environments(environment: &Environment) -> Deployment {
+/// Servers outside the public network that may be called with a credential.
+///
+/// # Errors
+/// [`SetupError`] if an entry is neither a host nor a network.
+pub fn private_hosts(environment: &Environment, reach: Reach) -> Result<PrivateHosts, SetupError> {
+    let hosts = PrivateHosts::parse(environment.list(PRIVATE_HOSTS), reach);
+    hosts.map_err(|why| invalid(PRIVATE_HOSTS, why.to_string()))
+}
+
+/// Features of environments that this deployment has.
+///
+/// # Errors
+/// [`SetupError`] if a setting does not read.
+pub fn environments(environment: &Environment) -> Result<Deployment, SetupError> {
     // Nothing sets it where tasks are processes.
     let images = environment.get(ENVIRONMENT_IMAGES);
-    Deployment {
+    let allow_loopback = environment.flag("AWO_ALLOW_LOOPBACK_REGISTRIES");
+    let reach = if allow_loopback {
+        Reach::PublicAndLoopback
+    } else {
+        Reach::Public
+    };
+    Ok(Deployment {
         images: images.map(|_| AllowedImages::new(environment.list(ENVIRONMENT_IMAGES))),
-        allow_loopback: environment.flag("AWO_ALLOW_LOOPBACK_REGISTRIES"),
+        allow_loopback,
+        private_hosts: private_hosts(environment, reach)?,
         no_egress: environment.flag(NO_EGRESS),
-    }
+    })
 }
 
 /// The amount reserved for a run whose work order has no limit.

@@ -4,6 +4,7 @@ pub mod address;
 pub mod delivery;
 pub mod envelope;
 pub mod identity;
+pub mod private_hosts;
 pub mod schedule;
 pub mod signature;
 pub mod target;

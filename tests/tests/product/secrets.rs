@@ -1,8 +1,14 @@
 //! Secrets of organizations, beside those of other stacks of the account.
 
-use awo_cloud::{Cloud, Environment};
-use awo_tests::world::World;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
+use awo_cloud::{Cloud, Environment};
+use awo_tests::service::program;
+use awo_tests::world::World;
+use serde_json::json;
+
+use crate::http_api::quiet_service;
 use crate::template::template;
 
 /// The same account and database as another stack sees them.
@@ -50,6 +56,47 @@ async fn a_secret_that_is_deleted_is_none_and_setting_it_again_is_as_good_as_new
     let found = secrets.get(&org, "git:github.com").await.unwrap();
     assert_eq!(found.as_deref(), Some("second"));
     assert_eq!(secrets.names(&org).await.unwrap(), names);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_of_an_environment_is_set_only_under_a_name_that_the_environment_has() {
+    let service = quiet_service().await;
+    let environment = json!({"name": "build", "secrets": [{"name": "TOKEN", "phases": ["setup"]}]});
+    let created = service.client.post("/v1/environments", &environment).await;
+    assert_eq!(created.status, 201, "{}", created.body);
+    let endpoints = json!(service.service.settings).to_string();
+    std::fs::write(service.dir.path().join("endpoints.json"), endpoints).unwrap();
+    let set = async |name: &str| {
+        let mut awo = Command::new(program("awo"));
+        awo.args(["admin", "set-secret", "--org", service.org.as_str()]);
+        awo.args(["--name", name]);
+        awo.env("AWO_DATA_DIR", service.dir.path());
+        awo.stdin(Stdio::piped()).stdout(Stdio::null());
+        awo.stderr(Stdio::piped());
+        let ended = tokio::task::spawn_blocking(move || {
+            let mut child = awo.spawn().unwrap();
+            // A refusal comes before the value is read.
+            let _ = writeln!(child.stdin.take().unwrap(), "a value of a secret");
+            child.wait_with_output().unwrap()
+        });
+        let ended = ended.await.unwrap();
+        let message = String::from_utf8(ended.stderr).unwrap();
+        (ended.status.success(), message)
+    };
+
+    assert_eq!(set("env:build:TOKEN").await, (true, String::new()));
+    for (name, remedy) in [
+        ("env:built:TOKEN", "no environment built; create it first"),
+        ("env:build:TOKNE", "no secret TOKNE (it has TOKEN)"),
+    ] {
+        let (is_set, message) = set(name).await;
+        assert!(!is_set && message.contains(remedy), "{name}: {message}");
+    }
+    let secrets = service.service.cloud.secrets().unwrap();
+    assert_eq!(
+        secrets.names(&service.org).await.unwrap(),
+        ["env:build:TOKEN"]
+    );
 }
 
 #[test]

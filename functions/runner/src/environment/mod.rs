@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use awo_domain::control::RunEnvironment;
 use awo_domain::environment::{EgressHosts, SecretPhase};
+use awo_domain::webhook::private_hosts::PrivateHosts;
 
 use crate::contained_process::{ContainedProcesses, Variables};
 use crate::egress::EgressProxy;
@@ -52,10 +53,11 @@ impl Environment {
     /// what commands reach.
     pub(crate) async fn open(
         of_run: Option<&RunEnvironment>,
+        private_hosts: &PrivateHosts,
     ) -> Result<(Environment, Registries), String> {
         let mut environment = Environment::of(of_run)?;
         let wanted = of_run.map_or(&[][..], |one| &one.registries);
-        let registries = Registries::start(wanted)
+        let registries = Registries::start(wanted, private_hosts)
             .await
             .map_err(|why| format!("there is no way to the environment's registries: {why}"))?;
         environment.proxies = registries.variables();

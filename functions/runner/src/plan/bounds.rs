@@ -114,7 +114,7 @@ pub(super) fn check(plan: &Plan, text: &str) -> Result<(), String> {
             let line = text
                 .lines()
                 .position(|line| line.contains(pattern.as_str()));
-            let place = line.map_or(String::new(), |line| format!(" index line {}", line + 1));
+            let place = line.map_or(String::new(), |line| format!(" at line {}", line + 1));
             return Err(format!("{name} is not a regular expression{place}: {why}"));
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use awo_domain::control::RegistryAccess;
 use awo_domain::environment::RegistryKind;
+use awo_domain::webhook::private_hosts::PrivateHosts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
@@ -15,6 +16,7 @@ use reqwest::Client;
 use url::{Position, Url};
 
 use super::refusals::Refusals;
+use crate::guarded_names::{self, GuardedNames};
 use crate::http_client;
 
 /// For a connection.
@@ -60,6 +62,7 @@ impl Upstream {
         access: &RegistryAccess,
         local: &str,
         refused: Refusals,
+        private_hosts: &PrivateHosts,
     ) -> Result<Upstream, String> {
         let registry = &access.registry;
         let written = registry.url.trim_start_matches("sparse+");
@@ -67,8 +70,12 @@ impl Upstream {
         if !url.path().ends_with('/') {
             url.set_path(&format!("{}/", url.path()));
         }
+        private_hosts
+            .judge(&url)
+            .map_err(|why| format!("the URL of the registry {} {why}", registry.url))?;
         let plain_http = url.scheme() == "http";
         let builder = http_client::builder_of_one_server(plain_http)
+            .dns_resolver(GuardedNames::new(private_hosts))
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(SILENCE);
         let credential = authorization(registry.kind, access.credential.trim());
@@ -187,7 +194,13 @@ impl Upstream {
         let url = format!("{}{target}", self.origin());
         let request = self.http.request(method, url).headers(sent);
         let sent = request.send().await;
-        sent.map_err(|why| format!("the registry could not be reached: {}", why.without_url()))
+        sent.map_err(|why| {
+            let why = why.without_url();
+            match guarded_names::refusal(&why) {
+                Some(refusal) => format!("the registry {} {refusal}", self.host()),
+                None => format!("the registry could not be reached: {why}"),
+            }
+        })
     }
 }
 
@@ -242,6 +255,7 @@ fn authorization(kind: RegistryKind, credential: &str) -> String {
 #[cfg(test)]
 mod tests {
     use awo_domain::environment::EnvironmentRegistry;
+    use awo_domain::webhook::address::Reach;
 
     use super::*;
 
@@ -258,7 +272,13 @@ mod tests {
             registry,
             credential: "token".to_owned(),
         };
-        Upstream::new(&access, "http://127.0.0.1:1", Refusals::default()).unwrap()
+        Upstream::new(
+            &access,
+            "http://127.0.0.1:1",
+            Refusals::default(),
+            &PrivateHosts::none(Reach::PublicAndLoopback),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -311,22 +331,19 @@ mod tests {
     #[test]
     fn a_redirect_by_a_path_stays_at_the_registry() {
         let upstream = upstream("https://npm.example.com/private");
-        let upstream_of = |link| {
+        let path_of = |link| {
             let url = upstream.resolved("/private/a/b?x=1", link).unwrap();
             upstream.path_at_origin(&url)
         };
         assert_eq!(
-            upstream_of("/repo/files/x?y#z").as_deref(),
+            path_of("/repo/files/x?y#z").as_deref(),
             Some("/repo/files/x?y#z")
         );
-        assert_eq!(upstream_of("c").as_deref(), Some("/private/a/c"));
-        assert_eq!(upstream_of("//npm.example.com/x").as_deref(), Some("/x"));
-        assert_eq!(
-            upstream_of("https://npm.example.com/x").as_deref(),
-            Some("/x")
-        );
-        assert_eq!(upstream_of("//elsewhere.example/x"), None);
-        assert_eq!(upstream_of("https://npm.example.com:8443/x"), None);
+        assert_eq!(path_of("c").as_deref(), Some("/private/a/c"));
+        assert_eq!(path_of("//npm.example.com/x").as_deref(), Some("/x"));
+        assert_eq!(path_of("https://npm.example.com/x").as_deref(), Some("/x"));
+        assert_eq!(path_of("//elsewhere.example/x"), None);
+        assert_eq!(path_of("https://npm.example.com:8443/x"), None);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use std::path::Path;
 
 use awo_domain::control::RegistryAccess;
 use awo_domain::environment::RegistryKind;
+use awo_domain::webhook::private_hosts::PrivateHosts;
 use tokio::task::AbortHandle;
 
 use crate::agent_user::AgentUser;
@@ -74,13 +75,16 @@ impl Registries {
     ///
     /// # Errors
     /// A sentence for people.
-    pub(crate) async fn start(registries: &[RegistryAccess]) -> Result<Registries, String> {
+    pub(crate) async fn start(
+        registries: &[RegistryAccess],
+        private_hosts: &PrivateHosts,
+    ) -> Result<Registries, String> {
         let mut started = Registries::default();
         for one in registries {
             let (listener, address) = loopback::listen().await?;
             let key = loopback::new_key("awo-registry")?;
             let origin = format!("http://{address}");
-            let upstream = Upstream::new(one, &origin, started.refused.clone())?;
+            let upstream = Upstream::new(one, &origin, started.refused.clone(), private_hosts)?;
             started.locals.push(Local {
                 kind: one.registry.kind,
                 secret: one.registry.secret.clone(),

@@ -126,6 +126,8 @@ fn links(page: &str) -> Vec<String> {
 mod tests {
     use awo_domain::control::RegistryAccess;
     use awo_domain::environment::EnvironmentRegistry;
+    use awo_domain::webhook::address::Reach;
+    use awo_domain::webhook::private_hosts::PrivateHosts;
 
     use super::super::refusals::Refusals;
     use super::*;
@@ -143,7 +145,13 @@ mod tests {
             registry,
             credential: "token".to_owned(),
         };
-        Upstream::new(&access, "http://127.0.0.1:1", Refusals::default()).unwrap()
+        Upstream::new(
+            &access,
+            "http://127.0.0.1:1",
+            Refusals::default(),
+            &PrivateHosts::none(Reach::PublicAndLoopback),
+        )
+        .unwrap()
     }
 
     fn caller(path: &str) -> Caller<'_> {

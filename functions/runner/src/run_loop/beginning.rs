@@ -28,8 +28,11 @@ use crate::workspace;
 const CACHES: &str = ".caches";
 
 /// The environment, and the way to its registries.
-pub(super) async fn surroundings(spec: &RunSpec) -> Result<(Environment, Registries), Abort> {
-    let opened = Environment::open(spec.environment.as_ref()).await;
+pub(super) async fn surroundings(
+    settings: &Settings,
+    spec: &RunSpec,
+) -> Result<(Environment, Registries), Abort> {
+    let opened = Environment::open(spec.environment.as_ref(), &settings.private_hosts).await;
     opened.map_err(|why| fail(RunErrorCode::WorkspaceFailed, &why))
 }
 

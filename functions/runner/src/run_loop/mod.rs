@@ -131,7 +131,7 @@ pub(crate) async fn run(
     *tally = Tally::of(spec);
     let began = Instant::now();
     let result = async {
-        let (environment, registries) = surroundings(spec).await?;
+        let (environment, registries) = surroundings(settings, spec).await?;
         // What is hidden from commands has to be there when they are confined; a failure is
         // reported with the run's folders.
         let _ = std::fs::create_dir_all(&settings.workspace_root);

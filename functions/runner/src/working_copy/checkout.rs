@@ -135,7 +135,9 @@ impl Source {
     fn snapshot(&self, to: &Path) -> Result<PathBuf, CheckoutError> {
         let index = to.join(".git/index.working-copy");
         match fs::copy(self.git_dir.join("index"), &index) {
-            Err(why) if why.kind() != std::io::ErrorKind::NotFound => return Err(why.into()),
+            Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
+                return Err(CheckoutError::Index(why));
+            }
             _ => {}
         }
         let in_source = || {

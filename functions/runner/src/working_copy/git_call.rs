@@ -35,7 +35,10 @@ pub enum CheckoutError {
     /// Git refuses, with its own words: the repository has to be repaired.
     #[error("{0}")]
     Refused(String),
-    /// A file of the repository or of the checkout cannot be read or written.
+    /// The repository's index cannot be copied.
+    #[error("the index cannot be read: {0}")]
+    Index(io::Error),
+    /// A file of the checkout cannot be read or written.
     #[error("the checkout cannot be made: {0}")]
     Files(#[from] io::Error),
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{AllowedImages, EnvironmentContent, MAX_ENVIRONMENT_BYTES, MAX_NAME, MAX_PATH};
 use crate::Fault;
+use crate::webhook::private_hosts::PrivateHosts;
 
 /// What a deployment lets environments have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct Deployment {
     pub images: Option<AllowedImages>,
     /// True if registries may be spoken to in plain HTTP on loopback: for tests and one machine.
     pub allow_loopback: bool,
+    /// Servers that registries may be at.
+    pub private_hosts: PrivateHosts,
     /// True if the machine cannot keep commands from a network: a machine of one's own with an older
     /// kernel.
     pub no_egress: bool,

@@ -53,6 +53,10 @@ fn check_registry(registry: &EnvironmentRegistry, deployment: &Deployment) -> Re
         _ => text,
     };
     let url = Url::parse(text).map_err(|why| format!("is not a URL: {why}"))?;
+    deployment
+        .private_hosts
+        .judge(&url)
+        .map_err(|why| why.to_string())?;
     let is_loopback = match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),

@@ -3,12 +3,15 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::webhook::address::Reach;
+use crate::webhook::private_hosts::PrivateHosts;
 
 mod containers;
 
 const LOCAL: Deployment = Deployment {
     images: None,
     allow_loopback: true,
+    private_hosts: PrivateHosts::none(Reach::PublicAndLoopback),
     no_egress: false,
 };
 
@@ -17,6 +20,7 @@ fn cloud(images: &[&str]) -> Deployment {
     Deployment {
         images: Some(AllowedImages::new(images)),
         allow_loopback: false,
+        private_hosts: PrivateHosts::none(Reach::Public),
         no_egress: false,
     }
 }

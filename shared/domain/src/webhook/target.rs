@@ -104,7 +104,7 @@ fn judge_host(url: &Url, reach: Reach) -> Result<(), String> {
 }
 
 /// `name` is as [`Url`] has it: in lower case and in ASCII.
-fn judge_name(name: &str, reach: Reach) -> Result<(), String> {
+pub(super) fn judge_name(name: &str, reach: Reach) -> Result<(), String> {
     let rooted = name.strip_suffix('.').unwrap_or(name);
     if rooted.split('.').any(str::is_empty) || rooted.len() > 253 {
         return Err("must have a host".to_owned());

@@ -79,7 +79,7 @@ fn when_the_supervisor_is_killed_the_next_subreaper_finishes_the_job() {
     let mut supervised = SupervisedTree::start(&script, &[]);
     supervised.ready();
     assert!(marked(&supervised.mark).len() >= 4);
-    let inner_pid = inner_supervisor(supervised.child.id());
+    let inner_pid = inner_supervisor(&supervised.mark);
     kill(inner_pid, "KILL");
     until("the inner command dies with its supervisor", || {
         marked(&supervised.mark)
@@ -91,32 +91,24 @@ fn when_the_supervisor_is_killed_the_next_subreaper_finishes_the_job() {
     assert_eq!((report.survivors, left), (0, Vec::new()));
 }
 
-/// The supervisor that descends from the supervisor `outer`.
-fn inner_supervisor(outer: u32) -> u32 {
-    let is_ours = |pid: u32| {
-        let mut at = pid;
-        while at > 1 {
-            let stat = fs::read_to_string(format!("/proc/{at}/stat")).unwrap_or_default();
-            let after = stat.rsplit(')').next().unwrap_or_default().to_owned();
-            at = after
-                .split_ascii_whitespace()
-                .nth(1)
-                .and_then(|p| p.parse().ok())
-                .unwrap_or(0);
-            if at == outer {
-                return true;
-            }
-        }
-        false
+/// The supervisor whose child is the command of this mark that begins with `setsid`. Its command line alone
+/// does not tell: the first process of the outer one's namespace has the same.
+fn inner_supervisor(mark: &str) -> u32 {
+    let supervisor = env!("CARGO_BIN_EXE_supervise-command").as_bytes();
+    let read = |pid: u32, file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let parent_of_command = |pid: u32| {
+        let is_command = read(pid, "cmdline").starts_with(b"sh\0-c\0setsid")
+            && String::from_utf8_lossy(&read(pid, "environ")).contains(mark);
+        let stat = String::from_utf8_lossy(&read(pid, "stat")).into_owned();
+        let (_, after_name) = stat.rsplit_once(')').filter(|_| is_command)?;
+        after_name.split_ascii_whitespace().nth(1)?.parse().ok()
     };
     fs::read_dir("/proc")
         .unwrap()
         .flatten()
-        .filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok())
-        .find(|pid| {
-            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.starts_with(env!("CARGO_BIN_EXE_supervise-command").as_bytes()) && is_ours(*pid)
-        })
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter_map(parent_of_command)
+        .find(|parent| read(*parent, "cmdline").starts_with(supervisor))
         .unwrap()
 }
 

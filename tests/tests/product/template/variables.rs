@@ -47,6 +47,7 @@ fn sample(name: &str) -> Option<String> {
     let value = match name {
         "AWO_DEFAULT_AGENT" => "command",
         "AWO_CORS_ORIGINS" => "https://app.example.com",
+        "AWO_PRIVATE_HOSTS" => "registry.corp.example",
         // Empty without a layer; a name is a file that has to be there.
         "AWO_PRICES_FILE" => return None,
         "AWS_REGION" | "AWO_BEDROCK_REGION" => "us-east-1",

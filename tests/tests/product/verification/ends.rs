@@ -91,22 +91,22 @@ async fn a_verification_ends_by_its_time_with_what_it_has_found_until_then() {
 async fn two_at_once_and_a_killed_task_is_reported_and_gives_its_place_back() {
     let service = quiet_service().await;
     let plan = ("verify.yaml", AT_WORK);
-    let work_dir = workspace(&service, &[plan]).await;
-    let two = workspace(&service, &[plan, ("a", "")]).await;
+    let first = workspace(&service, &[plan]).await;
+    let second = workspace(&service, &[plan, ("a", "")]).await;
     let long = json!({ "timeoutMs": 600_000 });
     let killed = async {
         let began = Instant::now();
         let answers = tokio::join!(
-            verify(&service, &work_dir, &long),
-            verify(&service, &two, &long)
+            verify(&service, &first, &long),
+            verify(&service, &second, &long)
         );
         (began.elapsed(), answers.0, answers.1)
     };
     let meanwhile = async {
-        for dir in [&work_dir, &two] {
+        for dir in [&first, &second] {
             until_at_work(&dir.join("started")).await;
         }
-        let third = verify(&service, &two, &json!({})).await;
+        let third = verify(&service, &second, &json!({})).await;
         let got = (third.status, third.body["error"]["code"].as_str());
         assert_eq!(got, (429, Some("RATE_LIMITED")), "{}", third.text);
         assert!(third.header("retry-after").parse::<u32>().unwrap() > 0);
@@ -114,7 +114,7 @@ async fn two_at_once_and_a_killed_task_is_reported_and_gives_its_place_back() {
         let theirs = workspace_of(&service, (&other, &stranger), &[("README.md", "")]).await;
         let free = stranger.post(RUN, &json!({ "workDir": theirs })).await;
         assert_eq!(free.status, 200, "{}", free.text);
-        for dir in [&work_dir, &two] {
+        for dir in [&first, &second] {
             let (runner, _) = runner_and_supervisor(dir.to_str().unwrap());
             signal(runner, "-9");
         }

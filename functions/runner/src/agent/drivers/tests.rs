@@ -26,10 +26,20 @@ fn started(
     session_id: Option<&str>,
     usd_left: Option<f64>,
 ) -> (String, Environment) {
+    started_for(&proxy_address(), agent, session_id, usd_left)
+}
+
+/// Starts a program as [`started`] does, with another proxy.
+fn started_for(
+    proxy_address: &ProxyAddress,
+    agent: &Agent,
+    session_id: Option<&str>,
+    usd_left: Option<f64>,
+) -> (String, Environment) {
     let start = Start {
         agent,
         path: OsStr::new("/nowhere"),
-        proxy_address: &proxy_address(),
+        proxy_address,
         session_id,
         usd_left,
     };
@@ -60,14 +70,7 @@ fn claude_code_leaves_out_of_its_calls_what_bedrock_would_refuse() {
             has_bedrock,
             ..proxy_address()
         };
-        let start = Start {
-            agent: &agent,
-            path: OsStr::new("/nowhere"),
-            proxy_address: &proxy_address,
-            session_id: None,
-            usd_left: None,
-        };
-        let (_, env) = command(&start).unwrap();
+        let (_, env) = started_for(&proxy_address, &agent, None, None);
         let names = env.iter().map(|(name, _)| *name);
         names
             .into_iter()
@@ -102,18 +105,8 @@ fn codex_names_no_search_of_the_web_where_egress_limits_hosts() {
         limits_hosts: true,
         ..proxy_address()
     };
-    let start = Start {
-        agent: &agent,
-        path: OsStr::new("/nowhere"),
-        proxy_address: &proxy_address,
-        session_id: None,
-        usd_left: None,
-    };
-    let (argv, _) = command(&start).unwrap();
-    assert!(
-        argv.iter().any(|word| word == "web_search=\"disabled\""),
-        "{argv:?}"
-    );
+    let (line, _) = started_for(&proxy_address, &agent, None, None);
+    assert!(line.contains("-c web_search=\"disabled\""), "{line}");
 }
 
 #[test]

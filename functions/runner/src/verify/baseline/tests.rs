@@ -99,8 +99,8 @@ fn of_a_base_what_was_counted_is_stored_and_what_was_not_judged_is_not() {
         ("slow", Error),
     ]);
     let counted = CheckTests::counted(TestCounts::default(), TestSource::Summary);
-    for (exit_code, tests) in [(0, counted), (2, CheckTests::UNCOUNTED), (3, counted)] {
-        results[0].checks[exit_code].tests = Some(tests);
+    for (index, tests) in [(0, counted), (2, CheckTests::UNCOUNTED), (3, counted)] {
+        results[0].checks[index].tests = Some(tests);
     }
     let stored = storable(&results);
     let names: Vec<&str> = stored[0]
