@@ -22,12 +22,12 @@ pub(crate) struct GitCredentials {
     newest: Arc<Mutex<Vec<GitCredential>>>,
     /// Absent where nothing is issued.
     reporter: Option<Reporter>,
-    /// All that there were: no answer may show one.
+    /// Each token that there was: no answer may show one.
     tokens: Arc<RwLock<Vec<String>>>,
 }
 
 impl GitCredentials {
-    /// Those of a claim, and whoever issues others.
+    /// Credentials of a claim, and the issuer of others.
     pub(crate) fn new(credentials: &[GitCredential], reporter: Option<Reporter>) -> GitCredentials {
         let tokens = credentials.iter().map(|one| one.token.clone());
         GitCredentials {
@@ -54,7 +54,7 @@ impl GitCredentials {
         newest.clone()
     }
 
-    /// Others than these, one of which was refused; none if these are all that there is.
+    /// Other credentials than these, one of which was refused; none if these are all that there is.
     pub(crate) async fn instead_of(&self, refused: &[GitCredential]) -> Option<Vec<GitCredential>> {
         let mut newest = self.newest.lock().await;
         let mut is_renewed = false;
@@ -96,9 +96,7 @@ impl GitCredentials {
         for last in (0..TRIES).rev() {
             match issuer.git_credential().await {
                 Ok(issued) if issued.host == credential.host => {
-                    let mut tokens = self.tokens.write().unwrap_or_else(PoisonError::into_inner);
-                    tokens.push(issued.token.clone());
-                    drop(tokens);
+                    self.hide(&issued.token);
                     *credential = issued;
                     self.report_one(credential).await;
                     return true;
@@ -117,6 +115,12 @@ impl GitCredentials {
             }
         }
         false
+    }
+
+    /// Adds a token to those that no answer may show.
+    fn hide(&self, token: &str) {
+        let mut tokens = self.tokens.write().unwrap_or_else(PoisonError::into_inner);
+        tokens.push(token.to_owned());
     }
 }
 
