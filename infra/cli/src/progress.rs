@@ -48,6 +48,7 @@ fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
         T::RunWaiting => "waiting      for its children to end (awo get shows them)".to_owned(),
         T::RunKillRequested => "killing      its processes get the signal".to_owned(),
         T::WorkspaceReady => return workspace(data, paint),
+        T::CredentialsIssued => format!("credential   of {}", text(data, "host")),
         T::EnvironmentReady => environment(data),
         T::EnvironmentStep => step(data),
         T::IterationStarted => {

@@ -32,7 +32,7 @@ pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
 pub use endpoints::{BaseUrl, ModelEndpoint, ProviderSettings};
 pub use environment::{RegistryAccess, RunEnvironment, SecretValue, ServicePort};
 pub use gate::{Gate, GateComparison};
-pub use git::{GitCredential, NotFetched};
+pub use git::{CredentialKind, GitCredential, NotFetched};
 pub use log::{IterationLog, MAX_LOG_BYTES, logs_path};
 pub use models::{ModelKey, Provider, Tariff};
 pub use outcome::{Finish, Outcome};
@@ -41,6 +41,7 @@ pub use stop_request::StopRequest;
 
 use crate::agent::Agent;
 use crate::environment::{EnvironmentName, SecretPhase};
+use crate::forge::ForgeSetting;
 use crate::plugin::Plugin;
 use crate::profile::Profile;
 use crate::pull_request::PullRequestUrl;
@@ -48,7 +49,7 @@ use crate::source::GitSource;
 use crate::template::Hooks;
 use crate::usage::{ModelUsage, PricedUsage};
 use crate::verification::{BaselineComparison, Evidence, Level, PluginResult, Status, TestCounts};
-use crate::{OrgId, RunId, TaskPrompt, WorkOrderId};
+use crate::{OrgId, RunId, TaskPrompt, Timestamp, WorkOrderId};
 
 /// The path of the claim; `POST` with a [`Claim`], answered by a [`RunSpec`].
 pub const CLAIM_PATH: &str = "/control/claim";
@@ -140,6 +141,9 @@ pub struct RunSpec {
     pub max_credits: f64,
     /// Credentials of the organization for git hosts; never shown to the agent.
     pub git_credentials: Vec<GitCredential>,
+    /// Forge of the repository's host, if the operator has set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge: Option<ForgeSetting>,
     /// Keys of the organization for models; never shown to the agent.
     #[serde(default)]
     pub model_keys: Vec<ModelKey>,
@@ -201,6 +205,16 @@ pub enum RunnerEvent {
         /// Submodules that could not be fetched, and whose folders are empty; the first 50 of them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         submodules: Vec<NotFetched>,
+    },
+    /// The run has a credential for its git host, or another one instead of that.
+    CredentialsIssued {
+        /// Git host, with the port where it is not 443.
+        host: String,
+        /// Kind of the credential.
+        kind: CredentialKind,
+        /// Its end, if it has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Timestamp>,
     },
     /// The environment's setup is done.
     EnvironmentReady {

@@ -217,6 +217,7 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
     use TimelineEventType as T;
     let (kind, phase, iteration) = match event {
         RunnerEvent::WorkspaceReady { .. } => (T::WorkspaceReady, None, None),
+        RunnerEvent::CredentialsIssued { .. } => (T::CredentialsIssued, None, None),
         RunnerEvent::EnvironmentReady { .. } => (T::EnvironmentReady, None, None),
         RunnerEvent::EnvironmentStep { .. } => (T::EnvironmentStep, None, None),
         RunnerEvent::IterationStarted { iteration } => {

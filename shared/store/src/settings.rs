@@ -2,6 +2,7 @@
 
 pub(crate) mod counted;
 pub mod environments;
+pub mod forges;
 pub mod plugins;
 pub mod profiles;
 pub mod providers;

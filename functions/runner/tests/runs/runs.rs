@@ -76,6 +76,7 @@ fn name(event: &E) -> &'static str {
         E::MergeConflict { .. } => "conflict",
         E::ProtectedRestored { .. } => "restored",
         E::BaselineFinished { .. } => "baseline",
+        E::CredentialsIssued { .. } => "credentials",
         E::EnvironmentReady { .. } => "environment",
         E::EnvironmentStep { .. } => "step",
         E::ProviderWaiting { .. } => "waiting",

@@ -26,6 +26,8 @@ pub enum TimelineEventType {
     RunCancelled,
     /// `workspace.ready`
     WorkspaceReady,
+    /// `credentials.issued`
+    CredentialsIssued,
     /// `environment.ready`
     EnvironmentReady,
     /// `environment.step`
@@ -89,7 +91,7 @@ pub enum Payload {
 type Row = (TimelineEventType, &'static str, Payload, &'static str);
 
 /// Each type, its name, what an event of it carries, and what it means.
-const CATALOGUE: [Row; 31] = [
+const CATALOGUE: [Row; 32] = [
     (
         T::RunCreated,
         "run.created",
@@ -155,6 +157,12 @@ const CATALOGUE: [Row; 31] = [
         "workspace.ready",
         Payload::Reported("workspaceReady"),
         "The repository is cloned and the verification plan is frozen.",
+    ),
+    (
+        T::CredentialsIssued,
+        "credentials.issued",
+        Payload::Reported("credentialsIssued"),
+        "The run has a credential for its git host, or another one instead of that.",
     ),
     (
         T::EnvironmentReady,
