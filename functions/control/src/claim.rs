@@ -1,11 +1,10 @@
 //! `POST /control/claim`: exchanges the nonce for a token, and returns the run's data.
 
-use awo_domain::control::{Claim, Gate, GitCredential, Resumption, RunSpec, Tariff};
+use awo_domain::control::{Claim, Gate, Resumption, RunSpec, Tariff};
 use awo_domain::environment::EnvironmentRecord;
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
-use awo_domain::source::Repository;
 use awo_domain::work_order::Terms;
 use awo_domain::{Error, OrgId, RunId, SnapshotId, TaskPrompt, Timestamp};
 use awo_http::Answer;
@@ -14,10 +13,10 @@ use awo_store::runs::lifecycle::lease::{Claiming, Lease};
 use awo_store::work_orders::WorkOrder;
 use lambda_http::Request;
 use subtle::ConstantTimeEq;
-use url::Url;
 
 use crate::State;
 use crate::environment;
+use crate::forges::{self, GitAccess};
 use crate::models::{self, RunModels};
 use crate::runner::{body, is_token, token_hash};
 
@@ -30,7 +29,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let proof = (nonce, token_hash(&claim.token));
     let (lease, order, run) = leased(state, &org, &run_id, &proof).await?;
     let (git, models, prompt) = tokio::try_join!(
-        credentials(state, &org, &order.source.repository),
+        forges::of(state, &org, &order.source.repository, now),
         models::of(state, &org, &order.terms.agent),
         state.store.prompt(&org, &order)
     )?;
@@ -105,14 +104,15 @@ fn spec(
     (order, task_prompt): (WorkOrder, TaskPrompt),
     run: &Run,
     (profile, plugins): (Profile, Vec<Plugin>),
-    (git_credentials, models): (Vec<GitCredential>, RunModels),
+    (git, models): (GitAccess, RunModels),
 ) -> RunSpec {
     RunSpec {
         org_id,
         work_order_id: order.id,
         run_id: run.run_id.clone(),
         task_prompt,
-        git_credentials,
+        git_credentials: git.credentials,
+        forge: git.forge,
         model_keys: models.keys,
         model_endpoints: models.endpoints,
         bedrock: models.bedrock,
@@ -180,31 +180,4 @@ async fn resumption(
         session_id: left.session_id.clone(),
         children: family.results(&order.source.repository),
     }))
-}
-
-/// The organization's token for the host that the repository is on, if it has set one.
-async fn credentials(
-    state: &State,
-    org: &OrgId,
-    repository: &Repository,
-) -> Result<Vec<GitCredential>, Error> {
-    let Some(host) = host_of(repository) else {
-        return Ok(Vec::new());
-    };
-    let token = state.secrets.get(org, &format!("git:{host}")).await?;
-    Ok(token
-        .map(|token| GitCredential { host, token })
-        .into_iter()
-        .collect())
-}
-
-fn host_of(repository: &Repository) -> Option<String> {
-    let url = Url::parse(repository.as_str())
-        .ok()
-        .filter(|url| url.scheme() == "https")?;
-    let host = url.host_str()?;
-    Some(
-        url.port()
-            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")),
-    )
 }

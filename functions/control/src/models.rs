@@ -8,13 +8,14 @@ use awo_cloud::{Cloud, SetupError};
 use awo_domain::agent::Agent;
 use awo_domain::control::bedrock::{BedrockAccess, session_tags};
 use awo_domain::control::{ModelEndpoint, ModelKey, Provider, ProviderSettings};
-use awo_domain::{Error, OrgId};
+use awo_domain::{Error, OrgId, Timestamp};
 use awo_http::Answer;
 use awo_store::work_orders::WorkOrder;
 use lambda_http::Request;
 use serde::Deserialize;
 
 use crate::State;
+use crate::forges;
 use crate::runner::{body, reporter};
 
 /// The deployment's providers.
@@ -91,12 +92,20 @@ async fn keys(state: &State, org: &OrgId, providers: &[Provider]) -> Result<Vec<
 /// The body of a request for credentials.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CredentialsRequest {}
+struct CredentialsRequest {
+    /// True for a credential of the repository's git host, instead of Bedrock's.
+    #[serde(default)]
+    git: bool,
+}
 
-/// Issues credentials to the runner of a run that Bedrock answers.
-pub async fn credentials(state: &State, request: &Request) -> Result<Answer, Error> {
+/// Issues credentials to a run's runner: for Bedrock, if it answers the run, or for its git host.
+pub async fn credentials(
+    state: &State,
+    request: &Request,
+    now: Timestamp,
+) -> Result<Answer, Error> {
     let by = reporter(request)?;
-    let CredentialsRequest {} = body(request)?;
+    let CredentialsRequest { git } = body(request)?;
     let lease = state.store.lease(&by.org, &by.run_id).await?;
     let lease = lease.filter(|lease| lease.is_held_by(&by.token_hash));
     let lease = lease.filter(|lease| lease.closed_at.is_none());
@@ -107,6 +116,12 @@ pub async fn credentials(state: &State, request: &Request) -> Result<Answer, Err
         .work_order(&by.org, &lease.work_order_id)
         .await?;
     let order: WorkOrder = order.ok_or_else(over)?;
+    if git {
+        let access = forges::of(state, &by.org, &order.source.repository, now).await?;
+        let credential = access.credentials.into_iter().next();
+        let none = || Error::Conflict("there is no credential for this git host".to_owned());
+        return Answer::ok(credential.ok_or_else(none)?);
+    }
     let models = of(state, &by.org, &order.terms.agent).await?;
     let role = state.models.bedrock.as_ref();
     let role = role.filter(|_| models.bedrock.is_some());

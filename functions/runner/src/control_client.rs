@@ -7,8 +7,9 @@ use std::time::Duration;
 use awo_domain::control::bedrock::{SessionCredentials, credentials_path};
 use awo_domain::control::{
     BaselineAnswer, BaselineRequest, CLAIM_PATH, Children, ChildrenAnswer, Claim, Finish,
-    IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec, SnapshotDiff, TurnRecord,
-    baseline_path, children_path, diff_path, finish_path, logs_path, report_path, turn_path,
+    GitCredential, IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec, SnapshotDiff,
+    TurnRecord, baseline_path, children_path, diff_path, finish_path, logs_path, report_path,
+    turn_path,
 };
 use awo_domain::manual::{
     Acknowledgement, CLAIM_VERIFICATION_PATH, VerificationReport, VerificationSpec,
@@ -193,6 +194,13 @@ impl ControlClient {
         let nothing = serde_json::Map::new();
         let path = &self.credentials_path;
         self.line.post(path, &nothing, CALL_TIMEOUT).await
+    }
+
+    /// Asks for another credential for the run's git host.
+    pub(crate) async fn git_credential(&self) -> Result<GitCredential, CallError> {
+        let request = serde_json::json!({ "git": true });
+        let path = &self.credentials_path;
+        self.line.post(path, &request, CALL_TIMEOUT).await
     }
 
     /// Sends the last report; one try of it ends after `limit`, or after a call's own limit.

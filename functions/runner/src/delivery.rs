@@ -10,7 +10,6 @@ use crate::git::{Answer, GitError};
 use crate::repository::Repository;
 use crate::workspace::needs_credential;
 
-pub(crate) mod forge;
 pub(crate) mod forges;
 mod pull_request;
 pub(crate) mod result;

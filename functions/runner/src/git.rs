@@ -19,6 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
+use crate::git_credentials::GitCredentials;
 use crate::git_settings::CONFIG;
 use crate::output::Tail;
 use crate::stop::StopSignal;
@@ -112,10 +113,8 @@ pub(crate) struct Git {
     stop: StopSignal,
     protocols: &'static str,
     config_file: PathBuf,
-    /// The configuration of calls to a remote, beyond [`CONFIG`].
-    of_remotes: Vec<(String, String)>,
-    /// What no answer may show.
-    secrets: Vec<String>,
+    ca_file: Option<PathBuf>,
+    credentials: GitCredentials,
 }
 
 impl Git {
@@ -126,35 +125,38 @@ impl Git {
         stop: StopSignal,
         allow_file: bool,
         config_file: PathBuf,
-        credentials: &[GitCredential],
+        credentials: GitCredentials,
         ca_file: Option<&Path>,
     ) -> Git {
-        let mut of_remotes = Vec::new();
-        let mut secrets = Vec::new();
-        for credential in credentials {
-            let pair = STANDARD.encode(format!("{CREDENTIAL_USER}:{}", credential.token));
-            of_remotes.push((
-                format!("http.https://{}/{CREDENTIAL_KEY}", credential.host),
-                format!("Authorization: Basic {pair}"),
-            ));
-            secrets.extend([credential.token.clone(), pair]);
-        }
-        if !credentials.is_empty() {
-            // git would send the header on to wherever the first answer leads.
-            of_remotes.push(("http.followRedirects".to_owned(), "false".to_owned()));
-        }
-        if let Some(file) = ca_file {
-            let file = file.to_string_lossy().into_owned();
-            of_remotes.push(("http.sslCAInfo".to_owned(), file));
-        }
         Git {
             path,
             stop,
             protocols: if allow_file { "https:file" } else { "https" },
             config_file,
-            of_remotes,
-            secrets,
+            ca_file: ca_file.map(Path::to_owned),
+            credentials,
         }
+    }
+
+    /// The configuration of calls to a remote with these credentials, beyond [`CONFIG`].
+    fn of_remotes(&self, credentials: &[GitCredential]) -> Vec<(String, String)> {
+        let mut of_remotes = Vec::new();
+        for credential in credentials {
+            let pair = pair(&credential.token);
+            of_remotes.push((
+                format!("http.https://{}/{CREDENTIAL_KEY}", credential.host),
+                format!("Authorization: Basic {pair}"),
+            ));
+        }
+        if !credentials.is_empty() {
+            // git would send the header on to wherever the first answer leads.
+            of_remotes.push(("http.followRedirects".to_owned(), "false".to_owned()));
+        }
+        if let Some(file) = &self.ca_file {
+            let file = file.to_string_lossy().into_owned();
+            of_remotes.push(("http.sslCAInfo".to_owned(), file));
+        }
+        of_remotes
     }
 
     /// A call that must succeed; returns what it wrote.
@@ -178,14 +180,34 @@ impl Git {
         if self.stop.reason().is_some() {
             return Err(GitError::Stopped);
         }
+        if !call.remote {
+            return self.answer_with(&call, &[]).await;
+        }
+        let credentials = self.unless_stopped(self.credentials.valid()).await?;
+        let answer = self.answer_with(&call, &credentials).await?;
+        if answer.success || call.anonymous || !is_unauthorized(&answer.stderr) {
+            return Ok(answer);
+        }
+        let others = self.credentials.instead_of(&credentials);
+        match self.unless_stopped(others).await? {
+            Some(others) => self.answer_with(&call, &others).await,
+            None => Ok(answer),
+        }
+    }
+
+    async fn answer_with(
+        &self,
+        call: &Call<'_>,
+        credentials: &[GitCredential],
+    ) -> Result<Answer, GitError> {
         let limit = call.limit.unwrap_or(LOCAL_LIMIT);
-        let mut command = self.command(&call);
+        let mut command = self.command(call, credentials);
         let mut child = command
             .spawn()
             .map_err(|why| GitError::Failed(format!("git could not be started: {why}")))?;
         let group = child.id();
         let mut result = tokio::select! {
-            answer = converse(&mut child, call.input, call.head) => answer,
+            answer = converse(&mut child, call.input.clone(), call.head) => answer,
             () = sleep(limit) => Err(GitError::TimedOut(limit)),
             () = self.stop.stopped() => Err(GitError::Stopped),
             most = outgrown(call.watched) => Err(GitError::TooLarge(most)),
@@ -199,7 +221,10 @@ impl Git {
         }
         if let Ok(answer) = &mut result {
             // A remote may quote what it was sent.
-            answer.stderr = without(&self.secrets, std::mem::take(&mut answer.stderr));
+            let tokens = self.credentials.tokens();
+            let pairs = tokens.iter().map(|token| pair(token));
+            let secrets: Vec<String> = tokens.iter().cloned().chain(pairs).collect();
+            answer.stderr = without(&secrets, std::mem::take(&mut answer.stderr));
         }
         result
     }
@@ -224,7 +249,7 @@ impl Git {
         }
     }
 
-    fn command(&self, call: &Call<'_>) -> Command {
+    fn command(&self, call: &Call<'_>, credentials: &[GitCredential]) -> Command {
         let mut command = Command::new("git");
         command
             .args(&call.args)
@@ -268,9 +293,9 @@ impl Git {
             command.current_dir(work_tree);
         }
         let of_remotes = if call.remote {
-            &self.of_remotes[..]
+            self.of_remotes(credentials)
         } else {
-            &[]
+            Vec::new()
         };
         let of_remotes = of_remotes
             .iter()
@@ -291,6 +316,23 @@ impl Git {
         command.env("GIT_CONFIG_COUNT", count.to_string());
         command
     }
+}
+
+/// A token as basic authentication has it.
+fn pair(token: &str) -> String {
+    STANDARD.encode(format!("{CREDENTIAL_USER}:{token}"))
+}
+
+/// True if a remote refused the credential itself.
+fn is_unauthorized(reported: &str) -> bool {
+    [
+        "Authentication failed",
+        "returned error: 401",
+        "terminal prompts disabled",
+        "could not read",
+    ]
+    .iter()
+    .any(|part| reported.contains(part))
 }
 
 /// The committer.

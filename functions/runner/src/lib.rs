@@ -21,6 +21,7 @@ mod event_sender;
 mod exit;
 mod gate;
 mod git;
+mod git_credentials;
 mod git_guard;
 mod git_settings;
 mod guarded_names;

@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::private_hosts::{PRIVATE_HOSTS, PrivateHosts};
 use awo_domain::{OrgId, RunId, VerificationId};
+use awo_forges::{API_VARIABLES, Hosts};
 use awo_supervisor::{Sandbox, UidRange};
 use url::{Host, Url};
 
 use crate::agent_user::{AgentUser, UserClaim, owner_of};
-use crate::delivery::forge::Hosts;
-use crate::delivery::forges::API_VARIABLES;
 
 /// Where programs are found if the environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

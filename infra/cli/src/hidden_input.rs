@@ -38,6 +38,21 @@ pub async fn read(what: &str) -> Result<String, Failure> {
     Ok(value)
 }
 
+/// Reads a text of several lines, which is piped in.
+pub fn read_piped() -> Result<String, Failure> {
+    if std::io::stdin().is_terminal() {
+        let why = "pipe the file to standard input: < key.pem";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    let mut text = String::new();
+    let read = std::io::stdin()
+        .lock()
+        .take(MAX_SECRET)
+        .read_to_string(&mut text);
+    read.map_err(|e| Failure::Usage(format!("the file cannot be read: {e}")))?;
+    Ok(text)
+}
+
 /// Asks on the terminal. An interrupt is caught, so that the echo comes back whatever happens.
 async fn typed(what: &str) -> Result<String, Failure> {
     let broken = |e: std::io::Error| Failure::Broken(format!("cannot read from the terminal: {e}"));

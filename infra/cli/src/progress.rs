@@ -53,6 +53,7 @@ fn shown(kind: T, data: &Value, paint: Paint) -> EventLines {
             data["turn"].as_u64().unwrap_or(0),
             text(data, "from")
         ),
+        T::CredentialsIssued => format!("credential   of {}", text(data, "host")),
         T::EnvironmentReady => environment(data),
         T::EnvironmentStep => step(data),
         T::IterationStarted => {

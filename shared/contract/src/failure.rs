@@ -2,6 +2,7 @@
 
 pub mod codes;
 
+use awo_domain::thread::NoFollowUp;
 use serde_json::{Map, Value, json};
 
 use crate::routes::Style;
@@ -186,6 +187,11 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
                     "budgetId": { "type": "string", "description": "For 402: the budget that does not cover the hold." },
                     "limitCredits": { "type": "number", "description": "For 402: the limit of that budget, in credits." },
                     "remainingCredits": { "type": "number", "description": "For 402: the remaining credits of that budget." },
+                    "reason": {
+                        "type": "string",
+                        "enum": NoFollowUp::ALL.map(NoFollowUp::as_str),
+                        "description": "For 409 of a follow-up: the reason for which the thread takes no turn.",
+                    },
                 }),
             ),
         ),

@@ -218,6 +218,7 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
     let (kind, phase, iteration) = match event {
         RunnerEvent::WorkspaceReady { .. } => (T::WorkspaceReady, None, None),
         RunnerEvent::FollowupReady { .. } => (T::FollowupReady, None, None),
+        RunnerEvent::CredentialsIssued { .. } => (T::CredentialsIssued, None, None),
         RunnerEvent::EnvironmentReady { .. } => (T::EnvironmentReady, None, None),
         RunnerEvent::EnvironmentStep { .. } => (T::EnvironmentStep, None, None),
         RunnerEvent::IterationStarted { iteration } => {

@@ -14,6 +14,7 @@ pub mod environment;
 pub mod error;
 pub mod event;
 pub mod family;
+pub mod forge;
 pub mod id;
 pub mod ledger;
 pub mod manual;

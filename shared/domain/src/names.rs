@@ -10,6 +10,7 @@ use crate::budget::{OnLimit, Period};
 use crate::control::Provider;
 use crate::cost::report::Bucket;
 use crate::environment::{RegistryKind, SecretPhase, Size};
+use crate::forge::ForgeKind;
 use crate::ledger::TransactionType;
 use crate::profile::{Baseline, GitMode, StrategyType};
 use crate::run::{RunErrorCode, RunStatus};
@@ -70,6 +71,7 @@ names_as_serde_has_them!(
     GitMode,
     OnLimit,
     Period,
+    ForgeKind,
     Provider,
     RegistryKind,
     RunErrorCode,

@@ -1,5 +1,5 @@
-//! A git host: private repositories over HTTPS, for one token, and GitHub's API of the same host
-//! below `/api/v3`, as in GitHub Enterprise Server.
+//! A git host: private repositories over HTTPS, for one token, and the APIs of the same host: GitHub's
+//! below `/api/v3`, as in GitHub Enterprise Server, GitLab's below `/api/v4`, Gitea's below `/api/v1`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::backend;
+use crate::gitea::Gitea;
 use crate::github::Github;
+use crate::gitlab::Gitlab;
 use crate::serve::{Identity, Server, serve};
 
 /// What a host lets the token do.
@@ -45,6 +47,10 @@ pub struct HostLog {
 pub struct GitHost {
     /// Its API; its calls are seen there.
     pub github: Github,
+    /// Its API as a GitLab's.
+    pub gitlab: Gitlab,
+    /// Its API as a Gitea's.
+    pub gitea: Gitea,
     dir: tempfile::TempDir,
     seen: Arc<Mutex<HostLog>>,
     server: Server,
@@ -75,13 +81,18 @@ impl GitHost {
             seen: Arc::clone(&seen),
         };
         let github = Github::new(token);
+        let (gitlab, gitea) = (Gitlab::new(token), Gitea::new(token));
         let router = Router::new()
             .nest("/api/v3", github.router())
+            .nest("/api/v4", gitlab.router())
+            .nest("/api/v1", gitea.router())
             .fallback(handle)
             .layer(DefaultBodyLimit::disable())
             .with_state(Arc::new(app));
         GitHost {
             github,
+            gitlab,
+            gitea,
             server: serve(router, Some(&identity)),
             dir,
             seen,

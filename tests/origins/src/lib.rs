@@ -1,5 +1,5 @@
 //! Other people's servers for tests, on loopback: real git over HTTPS behind TLS and tokens,
-//! GitHub's REST API with the shapes of its responses, and Amazon Bedrock.
+//! the REST APIs of GitHub, GitLab and Gitea with the shapes of their responses, and Amazon Bedrock.
 
 #![expect(
     clippy::expect_used,
@@ -7,8 +7,11 @@
 )]
 
 pub mod bedrock;
+pub mod forge_double;
 pub mod git_host;
+pub mod gitea;
 pub mod github;
+pub mod gitlab;
 
 mod backend;
 mod serve;

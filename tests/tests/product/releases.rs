@@ -86,7 +86,8 @@ fn is_in_the_last_release(event: &RunnerEvent) -> bool {
         | RunnerEvent::DeliveryStarted {}
         | RunnerEvent::Delivered { .. }
         | RunnerEvent::DeliverySkipped { .. } => true,
-        RunnerEvent::EnvironmentReady { .. }
+        RunnerEvent::CredentialsIssued { .. }
+        | RunnerEvent::EnvironmentReady { .. }
         | RunnerEvent::FollowupReady { .. }
         | RunnerEvent::EnvironmentStep { .. }
         | RunnerEvent::ProviderWaiting { .. }

@@ -1,84 +1,13 @@
-//! Every forge, and which of them serves a repository.
+//! The forge that serves a repository, and its pull request for a result.
 
-mod github;
-
+use awo_domain::control::GitCredential;
+use awo_forges::{Forge, HostedRepository, Hosts};
 use tokio::time::Instant;
 
-use super::forge::{Address, Forge, HostedRepository, Hosts};
+use crate::git_credentials::GitCredentials;
+
 use super::pull_request::{LIMIT, Opening};
-use super::result::{NotOpened, OpenFailure, OpenPullRequest, PushedResult};
-use github::Github;
-
-/// Variables of the environment that name the API of a forge.
-pub(crate) const API_VARIABLES: [&str; 1] = [Github::API_VARIABLE];
-
-/// Every forge, in the order in which a host that is none's own is asked for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ForgeKind {
-    Github,
-}
-
-impl ForgeKind {
-    const ALL: [ForgeKind; 1] = [ForgeKind::Github];
-
-    /// Its name in messages.
-    fn name(self) -> &'static str {
-        match self {
-            ForgeKind::Github => Github::NAME,
-        }
-    }
-
-    fn address(self, repository: &HostedRepository, hosts: &Hosts) -> Option<Address> {
-        match self {
-            ForgeKind::Github => Github::address(repository, hosts),
-        }
-    }
-
-    async fn open(
-        self,
-        address: Address,
-        at: &Repository<'_>,
-    ) -> Result<OpenPullRequest, NotOpened> {
-        match self {
-            ForgeKind::Github => at.open::<Github>(address).await,
-        }
-    }
-}
-
-/// A repository whose result is delivered.
-struct Repository<'a> {
-    hosted: &'a HostedRepository,
-    hosts: &'a Hosts,
-    token: &'a str,
-    pushed: &'a PushedResult<'a>,
-    deadline: Instant,
-}
-
-impl Repository<'_> {
-    async fn open<F: Forge>(&self, address: Address) -> Result<OpenPullRequest, NotOpened> {
-        let forge = F::connect(self.hosted, address, self.hosts, self.token);
-        let opening = Opening {
-            forge: forge.map_err(OpenFailure::Refused)?,
-            host: &self.hosted.host,
-            path: self.hosted.path.join("/"),
-            pushed: self.pushed,
-            deadline: self.deadline,
-        };
-        opening.open().await
-    }
-}
-
-/// The forges that may serve a repository: the one whose host it is, else each that other hosts
-/// may run.
-fn candidates(repository: &HostedRepository, hosts: &Hosts) -> Vec<(ForgeKind, Address)> {
-    let all = ForgeKind::ALL.into_iter();
-    let addressed = all.filter_map(|kind| Some((kind, kind.address(repository, hosts)?)));
-    let mut found: Vec<_> = addressed.collect();
-    if let Some(known) = found.iter().position(|(_, address)| address.is_known) {
-        found = vec![found.swap_remove(known)];
-    }
-    found
-}
+use super::result::{OpenFailure, OpenPullRequest, PushedResult};
 
 /// Opens the pull request of a result, or brings the one that is open up to date.
 ///
@@ -86,39 +15,48 @@ fn candidates(repository: &HostedRepository, hosts: &Hosts) -> Vec<(ForgeKind, A
 /// Why there is none, without any secret.
 pub(crate) async fn open(
     hosts: &Hosts,
+    credentials: &GitCredentials,
     pushed: &PushedResult<'_>,
 ) -> Result<OpenPullRequest, OpenFailure> {
     let spec = pushed.spec;
     let url = spec.source.repository.as_str();
-    let hosted = HostedRepository::parse(url);
-    let served = hosted.map(|hosted| (candidates(&hosted, hosts), hosted));
-    let Some((candidates, hosted)) = served.filter(|(candidates, _)| !candidates.is_empty()) else {
-        let names = ForgeKind::ALL.map(ForgeKind::name).join(" or ");
+    let hosted = HostedRepository::parse(url).ok_or_else(|| {
+        OpenFailure::NotPossible(format!(
+            "{url} is not a repository on a GitHub host, nor on one of another forge"
+        ))
+    })?;
+    let host = &hosted.host;
+    let api = Forge::api(&hosted, spec.forge.as_ref(), hosts).ok_or_else(|| {
+        OpenFailure::NotPossible(format!(
+            "{url} is not a repository on a GitHub host: if {host} has another forge, have the \
+             operator name it with awo admin set-forge --host {host}"
+        ))
+    })?;
+    let valid = credentials.valid().await;
+    let Some(credential) = valid.iter().find(|one| one.host == *host) else {
         return Err(OpenFailure::NotPossible(format!(
-            "{url} is not a repository on a {names} host"
+            "the organization has no token for {host}: have the operator set the secret git:{host}"
         )));
     };
-    let mut credentials = spec.git_credentials.iter();
-    let Some(credential) = credentials.find(|one| one.host == hosted.host) else {
-        return Err(OpenFailure::NotPossible(format!(
-            "the organization has no token for {0}: have the operator set the secret git:{0}",
-            hosted.host
-        )));
+    let deadline = Instant::now() + LIMIT;
+    let open = async |credential: &GitCredential| {
+        let forge = Forge::connect(api.clone(), hosts, credential.token.trim());
+        let opening = Opening {
+            forge: forge.map_err(OpenFailure::Refused)?,
+            host,
+            path: api.path.join("/"),
+            pushed,
+            deadline,
+        };
+        opening.open().await
     };
-    let at = Repository {
-        hosted: &hosted,
-        hosts,
-        token: credential.token.trim(),
-        pushed,
-        deadline: Instant::now() + LIMIT,
+    let refused = match open(credential).await {
+        Err(OpenFailure::Unauthorized(why)) => why,
+        opened => return opened,
     };
-    let mut why_none = Vec::new();
-    for (kind, address) in candidates {
-        match kind.open(address, &at).await {
-            Ok(opened) => return Ok(opened),
-            Err(NotOpened::At(unopened)) => return Err(unopened),
-            Err(NotOpened::OtherForge(why)) => why_none.push(why),
-        }
+    let others = credentials.instead_of(&valid).await.unwrap_or_default();
+    match others.iter().find(|one| one.host == *host) {
+        Some(other) => open(other).await,
+        None => Err(OpenFailure::Unauthorized(refused)),
     }
-    Err(OpenFailure::NotPossible(why_none.join("; ")))
 }

@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
+use awo_forges::{ExistingPullRequest, Fault, Forge, Proposal};
 use http::StatusCode;
 use tokio::time::{Instant, sleep};
 
-use super::forge::{ExistingPullRequest, Fault, Forge, Proposal};
-use super::result::{NotOpened, OpenFailure, OpenPullRequest, PushedResult};
+use super::result::{OpenFailure, OpenPullRequest, PushedResult};
 use super::texts;
 use crate::backoff::Backoff;
 
@@ -22,8 +22,8 @@ const MAX_TRIES: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A pull request on its way to one forge.
-pub(super) struct Opening<'a, F> {
-    pub(super) forge: F,
+pub(super) struct Opening<'a> {
+    pub(super) forge: Forge,
     /// The git host.
     pub(super) host: &'a str,
     /// Where the repository is on the host.
@@ -32,14 +32,14 @@ pub(super) struct Opening<'a, F> {
     pub(super) deadline: Instant,
 }
 
-impl<F: Forge> Opening<'_, F> {
-    pub(super) async fn open(&self) -> Result<OpenPullRequest, NotOpened> {
+impl Opening<'_> {
+    pub(super) async fn open(&self) -> Result<OpenPullRequest, OpenFailure> {
         let draft = self.pushed.spec.profile.git_ops.draft;
         let mut notes = Vec::new();
         let mut known = self.patiently(async || self.upsert(draft).await).await;
         if let Err(Fault::Refused(status, why)) = &known
             && draft
-            && F::is_about_drafts(*status, why)
+            && self.forge.is_about_drafts(*status, why)
         {
             notes.push(format!("the pull request is not a draft: {why}"));
             known = self.patiently(async || self.upsert(false).await).await;
@@ -68,7 +68,7 @@ impl<F: Forge> Opening<'_, F> {
         let Some(known) = self.forge.find(proposal.branch).await? else {
             return self.forge.create(&proposal).await;
         };
-        self.forge.update(known.number, &proposal).await?;
+        self.forge.update(&known, &proposal).await?;
         Ok(known)
     }
 
@@ -118,7 +118,7 @@ impl<F: Forge> Opening<'_, F> {
             }
             tracing::warn!(
                 event = "forge_call_failed",
-                forge = F::NAME,
+                forge = self.forge.name(),
                 why,
                 tries,
                 "a call of a forge failed; retrying"
@@ -128,30 +128,35 @@ impl<F: Forge> Opening<'_, F> {
         }
     }
 
-    fn not_opened(&self, fault: Fault) -> NotOpened {
-        let (name, host, path) = (F::NAME, self.host, &self.path);
+    fn not_opened(&self, fault: Fault) -> OpenFailure {
+        let (name, host, path) = (self.forge.name(), self.host, &self.path);
         let why = match fault {
             Fault::OtherForge(why) => {
-                return NotOpened::OtherForge(format!("{host} is not a {name} host: {why}"));
+                return OpenFailure::NotPossible(format!(
+                    "{host} is not a {name} host: {why}; if it is another forge, have the operator \
+                     name it with awo admin set-forge --host {host}"
+                ));
             }
             Fault::Again(why, Some(wait)) => format!(
                 "{name}'s rate limit is reached for {} s: {why}",
                 wait.as_secs()
             ),
             Fault::Again(why, None) => format!("{name} could not be reached for {host}: {why}"),
-            Fault::Refused(StatusCode::UNAUTHORIZED, why) => format!(
-                "{name} does not accept the organization's token for {host} ({why}): have the \
+            Fault::Refused(StatusCode::UNAUTHORIZED, why) => {
+                return OpenFailure::Unauthorized(format!(
+                    "{name} does not accept the organization's token for {host} ({why}): have the \
                  operator set one that is valid"
-            ),
+                ));
+            }
             Fault::Refused(status @ (StatusCode::FORBIDDEN | StatusCode::NOT_FOUND), why) => {
                 format!(
                     "{name} does not let the organization's token open pull requests in {path} \
                      ({status}: {why}): it needs {} for this repository",
-                    F::PERMISSIONS
+                    self.forge.permissions()
                 )
             }
             Fault::Refused(status, why) => format!("{name} answered {status}: {why}"),
         };
-        NotOpened::At(OpenFailure::Refused(why))
+        OpenFailure::Refused(why)
     }
 }

@@ -34,18 +34,6 @@ pub(crate) enum OpenFailure {
     NotPossible(String),
     /// It was tried, and the forge did not do it.
     Refused(String),
-}
-
-/// Why one forge has opened none.
-#[derive(Debug, Clone)]
-pub(super) enum NotOpened {
-    At(OpenFailure),
-    /// The host is not this forge's; another one may serve it.
-    OtherForge(String),
-}
-
-impl From<OpenFailure> for NotOpened {
-    fn from(unopened: OpenFailure) -> NotOpened {
-        NotOpened::At(unopened)
-    }
+    /// The forge does not accept the credential.
+    Unauthorized(String),
 }

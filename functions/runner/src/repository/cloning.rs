@@ -224,7 +224,14 @@ mod tests {
             let layout = Layout::create(dir.path(), &org, &run, None).unwrap();
             let (_switch, stop) = stop::channel();
             let path = std::env::var_os("PATH").unwrap();
-            let git = Git::new(path, stop, true, layout.git_config(), &[], None);
+            let git = Git::new(
+                path,
+                stop,
+                true,
+                layout.git_config(),
+                crate::git_credentials::GitCredentials::new(&[], None),
+                None,
+            );
             let mut repository = Repository::new(git, &layout);
             repository.most_history = most_history;
             let limit = Duration::from_secs(60);

@@ -14,6 +14,7 @@ use crate::agent;
 use crate::contained_process::ContainedProcesses;
 use crate::environment::{Archiver, Cache, Environment};
 use crate::git::Git;
+use crate::git_credentials::GitCredentials;
 use crate::layout::Layout;
 use crate::meter::{Budget, SharedMeter};
 use crate::proxy::{ModelAccess, Proxy};
@@ -112,13 +113,14 @@ pub(super) fn repository(
     spec: &RunSpec,
     stop: &StopSignal,
     layout: &Layout,
+    credentials: &GitCredentials,
 ) -> Repository {
     let git = Git::new(
         settings.path.clone(),
         stop.clone(),
         spec.allow_file_repositories,
         layout.git_config(),
-        &spec.git_credentials,
+        credentials.clone(),
         settings.hosts.ca_file(),
     );
     Repository::new(git, layout).within(spec.profile.execution_limits.max_disk_mb)

@@ -66,7 +66,7 @@ impl Work<'_> {
                 .as_ref()
                 .map_or(&[], |gate| gate.gate_changed.as_slice()),
         };
-        let opening = forges::open(self.hosts, &pushed);
+        let opening = forges::open(self.hosts, self.credentials, &pushed);
         let opened = self.repository.unless_stopped(opening).await;
         match opened.map_err(|_| Abort::Stopped(StopOutcome::default()))? {
             Ok(opened) => {
@@ -84,7 +84,7 @@ impl Work<'_> {
                     .await;
                 Ok(None)
             }
-            Err(OpenFailure::Refused(why)) => {
+            Err(OpenFailure::Refused(why) | OpenFailure::Unauthorized(why)) => {
                 self.reporter.event(delivered(None)).await;
                 let message = format!(
                     "the result is on the origin as {branch}, and its pull request could not be \

@@ -31,12 +31,13 @@ use awo_domain::control::{GateComparison, Outcome, RunSpec};
 use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::usage::{PricedUsage, sum_by_model};
 use awo_domain::verification::{Evidence, PluginResult};
+use awo_forges::Hosts;
 use tokio::time::Instant;
 
 use crate::agent;
 use crate::contained_process::{ClientCode, ContainedProcesses};
-use crate::delivery::forge::Hosts;
 use crate::environment::{Cache, Environment};
+use crate::git_credentials::GitCredentials;
 use crate::layout::Layout;
 use crate::live_output::LiveOutput;
 use crate::messages::Ending;
@@ -142,7 +143,9 @@ pub(crate) async fn run(
         let cache = caches(settings, spec);
         let made = layout.insert(begin(settings, spec, &processes)?);
         let processes = processes.reading(made.objects()).reading(made.modules());
-        let repository = beginning::repository(settings, spec, stop, made);
+        let credentials = GitCredentials::new(&spec.git_credentials, Some(reporter.clone()));
+        credentials.report().await;
+        let repository = beginning::repository(settings, spec, stop, made, &credentials);
         let left = left_of(spec, began);
         let (base, frozen) = workspace::prepare(&repository, &processes, made, spec, left)
             .await
@@ -168,6 +171,7 @@ pub(crate) async fn run(
             frozen,
             base,
             hosts: &settings.hosts,
+            credentials: &credentials,
             began,
             patience: Patience::after(spec.provider_waited_ms),
             waited: Duration::ZERO,
@@ -261,6 +265,7 @@ struct Work<'a> {
     frozen: FrozenPlan,
     base: Base,
     hosts: &'a Hosts,
+    credentials: &'a GitCredentials,
     began: Instant,
     /// What is left of the time that the run waits for providers, and what was used of it here.
     patience: Patience,

@@ -82,10 +82,10 @@ fn local_mode_pushes_nothing() {
 fn a_credential_is_nowhere_on_disk_and_not_with_the_agent() {
     let agent = format!("env > env; if env | grep -q {CANARY}; then exit 9; fi; echo y > y");
     let mut scene = Scene::new(&[("a", "a")], &agent);
-    scene.spec.git_credentials = vec![GitCredential {
-        host: "127.0.0.1:1".to_owned(),
-        token: format!("{CANARY}-git"),
-    }];
+    scene.spec.git_credentials = vec![GitCredential::of_token(
+        "127.0.0.1:1".to_owned(),
+        format!("{CANARY}-git"),
+    )];
     let ended = scene.run();
     ended.succeeded();
     assert!(hold_no_canary(&ended.run_dir) > 10);

@@ -23,10 +23,7 @@ fn scene(host: &GitHost, knows: bool, agent: &str) -> Scene {
     scene.spec.source = serde_json::from_str(&source).unwrap();
     scene.spec.allow_file_repositories = false;
     if knows {
-        scene.spec.git_credentials = vec![GitCredential {
-            host: host.host(),
-            token: token(),
-        }];
+        scene.spec.git_credentials = vec![GitCredential::of_token(host.host(), token())];
     }
     let ca = host.ca_file().display().to_string();
     scene.env.push(("AWO_GIT_CA_FILE", ca));

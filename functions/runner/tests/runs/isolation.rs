@@ -37,10 +37,10 @@ impl Hunt {
                 key: format!("{CANARY}-{secret}"),
             })
             .into();
-        scene.spec.git_credentials = vec![GitCredential {
-            host: "git.example".to_owned(),
-            token: format!("{CANARY}-{secret}"),
-        }];
+        scene.spec.git_credentials = vec![GitCredential::of_token(
+            "git.example".to_owned(),
+            format!("{CANARY}-{secret}"),
+        )];
         scene.nonce.push_str(&secret);
         for name in ["AWS_SESSION_TOKEN", "AWO_OPERATOR_KEY", "GIT_ASKPASS"] {
             scene.env.push((name, secret.clone()));

@@ -34,6 +34,7 @@ mod machine;
 mod manual;
 mod model_double;
 mod models;
+mod other_forges;
 mod outages;
 mod profile_keys;
 mod protocol;

@@ -30,10 +30,7 @@ impl Stage {
         let source = format!(r#"{{"repository":"{url}"}}"#);
         scene.spec.source = serde_json::from_str(&source).unwrap();
         scene.spec.profile.git_ops.mode = GitMode::PullRequest;
-        scene.spec.git_credentials = vec![GitCredential {
-            host: host.host(),
-            token,
-        }];
+        scene.spec.git_credentials = vec![GitCredential::of_token(host.host(), token)];
         let ca = host.ca_file().display().to_string();
         scene.env.push(("AWO_GIT_CA_FILE", ca));
         Stage { host, scene }

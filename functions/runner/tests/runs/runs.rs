@@ -77,6 +77,7 @@ fn name(event: &E) -> &'static str {
         E::ProtectedRestored { .. } => "restored",
         E::BaselineFinished { .. } => "baseline",
         E::FollowupReady { .. } => "follow-up",
+        E::CredentialsIssued { .. } => "credentials",
         E::EnvironmentReady { .. } => "environment",
         E::EnvironmentStep { .. } => "step",
         E::ProviderWaiting { .. } => "waiting",

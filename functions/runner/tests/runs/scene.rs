@@ -108,6 +108,7 @@ impl Scene {
             max_duration_ms: 50_000,
             max_credits: 1_000.0,
             git_credentials: Vec::new(),
+            forge: None,
             model_keys: Vec::new(),
             model_endpoints: Vec::new(),
             bedrock: None,

@@ -45,10 +45,11 @@ fn scene(plan: &str, agent: &str) -> Scene {
 }
 
 fn missing(ended: &EndedRunner) -> Vec<NotFetched> {
-    match &ended.events[0] {
-        E::WorkspaceReady { submodules, .. } => submodules.clone(),
-        other => panic!("{other:?}"),
-    }
+    let submodules = ended.events.iter().find_map(|event| match event {
+        E::WorkspaceReady { submodules, .. } => Some(submodules.clone()),
+        _ => None,
+    });
+    submodules.unwrap_or_else(|| panic!("{:?}", ended.events))
 }
 
 const PLAN: &str = "tests:\n  - {name: t, run: 'grep -q lib lib/lib.txt && grep -q deep lib/deep/deep.txt'}\n  \
@@ -155,10 +156,7 @@ fn credentials_go_to_submodules_that_the_base_names_and_to_no_others() {
     let source = format!(r#"{{"repository":"{url}"}}"#);
     scene.spec.source = serde_json::from_str(&source).unwrap();
     scene.spec.allow_file_repositories = false;
-    scene.spec.git_credentials = vec![GitCredential {
-        host: host.host(),
-        token,
-    }];
+    scene.spec.git_credentials = vec![GitCredential::of_token(host.host(), token)];
     let ca = host.ca_file().display().to_string();
     scene.env.push(("AWO_GIT_CA_FILE", ca));
     let ended = scene.run();

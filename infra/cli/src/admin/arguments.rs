@@ -5,6 +5,7 @@ use awo_domain::api_key::KeyId;
 use awo_domain::run::RunStatus;
 use clap::{Args, Subcommand};
 
+use super::forges::{AppArguments, ForgeArguments};
 use super::providers::ProviderArguments;
 use super::values::{
     BookingArguments, ChargeArguments, KeyArguments, key_id, org_name, secret_name,
@@ -225,6 +226,25 @@ pub enum Action {
         org: OrgId,
         #[command(flatten)]
         change: ProviderArguments,
+    },
+    /// Set which forge a git host has, so that results become pull requests (merge requests) there
+    #[command(group = clap::ArgGroup::new("change").required(true))]
+    SetForge {
+        /// Organization: org_…
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: OrgId,
+        #[command(flatten)]
+        change: ForgeArguments,
+    },
+    /// Set the GitHub App of a host: each run gets a token of it for its repository alone, renewed
+    /// while the run lasts; the key is read from standard input
+    #[command(group = clap::ArgGroup::new("change").required(true))]
+    SetApp {
+        /// Organization: org_…
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: OrgId,
+        #[command(flatten)]
+        change: AppArguments,
     },
     /// Set a secret; the value is read from standard input, or prompted for without echo
     SetSecret {

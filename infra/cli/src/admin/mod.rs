@@ -6,6 +6,7 @@
 pub mod arguments;
 mod costs;
 mod dispatch;
+mod forges;
 mod keys;
 mod ledger;
 mod organizations;
@@ -92,6 +93,8 @@ pub async fn run(
         } => costs::set_labels(&stores, org, labels, required).await?,
         Action::BackfillCosts { org } => costs::backfill(&stores, org.as_ref()).await?,
         Action::SetProvider { org, change } => providers::set(&stores, org, change).await?,
+        Action::SetForge { org, change } => forges::set(&stores, org, change).await?,
+        Action::SetApp { org, change } => forges::set_app(&stores, org, change).await?,
         Action::SetSecret { org, name } => secret::set(&stores, org, name).await?,
         Action::ListSecrets { org } => secret::list(&stores, org).await?,
         Action::DeleteSecret { org, name } => secret::delete(&stores, org, name).await?,

@@ -87,6 +87,7 @@ async fn shape(stores: &Stores, organization: &Organization) -> Result<Value, Fa
     let balance = stores.store.balance(org).await.map_err(refused)?;
     let keys = stores.store.list_keys(org).await.map_err(refused)?;
     let providers = stores.store.providers(org).await.map_err(refused)?;
+    let hosts = stores.store.hosts(org).await.map_err(refused)?;
     let alive = keys.iter().filter(|key| key.revoked_at.is_none()).count();
     let mut shape = json!({
         "orgId": org,
@@ -111,6 +112,9 @@ async fn shape(stores: &Stores, organization: &Organization) -> Result<Value, Fa
         ("pausedAt", json!(tally.paused_at)),
         ("deletedAt", json!(organization.deleted_at)),
     ];
+    if !hosts.is_empty() {
+        shape["forges"] = json!(hosts);
+    }
     for (name, value) in rest {
         if !value.is_null() {
             shape[name] = value;

@@ -17,6 +17,7 @@ mod errors;
 mod events;
 mod finance;
 mod follow;
+mod forges;
 mod formats;
 mod listen;
 mod operations;

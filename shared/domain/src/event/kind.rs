@@ -28,6 +28,8 @@ pub enum TimelineEventType {
     WorkspaceReady,
     /// `followup.ready`
     FollowupReady,
+    /// `credentials.issued`
+    CredentialsIssued,
     /// `environment.ready`
     EnvironmentReady,
     /// `environment.step`
@@ -91,7 +93,7 @@ pub enum Payload {
 type Row = (TimelineEventType, &'static str, Payload, &'static str);
 
 /// Each type, its name, what an event of it carries, and what it means.
-const CATALOGUE: [Row; 32] = [
+const CATALOGUE: [Row; 33] = [
     (
         T::RunCreated,
         "run.created",
@@ -163,6 +165,12 @@ const CATALOGUE: [Row; 32] = [
         "followup.ready",
         Payload::Reported("followupReady"),
         "The workspace of a turn that continues a thread is ready.",
+    ),
+    (
+        T::CredentialsIssued,
+        "credentials.issued",
+        Payload::Reported("credentialsIssued"),
+        "The run has a credential for its git host, or another one instead of that.",
     ),
     (
         T::EnvironmentReady,

@@ -119,6 +119,8 @@ pub(crate) enum ItemKind {
     Environment,
     /// Number of environments: `<org>#environments`, `count`.
     EnvironmentCount,
+    /// A git host, its forge and its App: `<org>#forge`, host.
+    Forge,
     /// Base URLs of model providers, and what answers Messages: `<org>#providers`, `settings`.
     Providers,
     /// Plugin of the organization, or a built-in one's switch: `<org>#plugin`, plugin id.
@@ -202,6 +204,7 @@ impl ItemKind {
             | ItemKind::TemplateCount
             | ItemKind::Environment
             | ItemKind::EnvironmentCount
+            | ItemKind::Forge
             | ItemKind::Providers
             | ItemKind::Plugin
             | ItemKind::PluginCount

@@ -10,7 +10,7 @@ pub(crate) use costs::{
 };
 pub(crate) use definitions::task_definitions;
 pub(crate) use settings::{
-    environments, key_indexes, plugins, profiles, settings_of, templates, webhooks,
+    environments, forges, key_indexes, plugins, profiles, settings_of, templates, webhooks,
 };
 
 use std::collections::HashMap;

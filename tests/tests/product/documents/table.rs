@@ -114,6 +114,12 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
                 ),
             ),
             (
+                "curl -s",
+                Test(
+                    "documents::examples::the_bodies_of_the_api_page_come_back_as_they_were_sent_and_are_used",
+                ),
+            ),
+            (
                 "{\"",
                 Test(
                     "documents::examples::the_bodies_of_the_api_page_come_back_as_they_were_sent_and_are_used",

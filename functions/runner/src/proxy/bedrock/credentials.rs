@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use awo_domain::control::GitCredential;
 use awo_domain::control::bedrock::SessionCredentials;
 use http::StatusCode;
 use tokio::runtime::Handle;
@@ -27,6 +28,17 @@ pub(crate) struct CredentialIssuer {
 impl CredentialIssuer {
     pub(crate) fn new(client: ControlClient, control: Handle) -> CredentialIssuer {
         CredentialIssuer { client, control }
+    }
+
+    /// Another credential for the run's git host.
+    pub(crate) async fn git_credential(&self) -> Result<GitCredential, CallError> {
+        let client = self.client.clone();
+        let issued = self
+            .control
+            .spawn(async move { client.git_credential().await });
+        issued
+            .await
+            .unwrap_or_else(|why| Err(CallError::TryAgain(why.to_string())))
     }
 
     async fn issue(&self) -> Result<SessionCredentials, CallError> {

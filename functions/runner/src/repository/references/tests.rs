@@ -3,9 +3,9 @@
 use super::*;
 
 /// Files by name and content.
-type Listed<'a> = &'a [(&'a str, &'a str)];
+type FileList<'a> = &'a [(&'a str, &'a str)];
 
-fn files(listed: Listed<'_>) -> Files {
+fn files(listed: FileList<'_>) -> Files {
     let entry = |(path, content): &(&str, &str)| (path.into(), content.as_bytes().to_vec());
     listed.iter().map(entry).collect()
 }
@@ -14,9 +14,9 @@ fn files(listed: Listed<'_>) -> Files {
 /// result.
 struct Story<'a> {
     name: &'a str,
-    base: Listed<'a>,
-    points: &'a [(Listed<'a>, Listed<'a>)],
-    result: Listed<'a>,
+    base: FileList<'a>,
+    points: &'a [(FileList<'a>, FileList<'a>)],
+    result: FileList<'a>,
     /// Paths of the result that differ from the reference.
     changed: &'a [&'a str],
 }
@@ -43,14 +43,14 @@ impl Story<'_> {
     }
 }
 
-const BASE: Listed<'_> = &[("a", "1"), ("t", "strict")];
+const BASE: FileList<'_> = &[("a", "1"), ("t", "strict")];
 
 #[test]
 fn a_change_of_an_agent_is_held_against_the_base_in_every_later_turn() {
-    let deleted: Listed<'_> = &[("a", "2")];
-    let skipped: Listed<'_> = &[("a", "2"), ("t", "skipped")];
-    let renamed: Listed<'_> = &[("a", "2"), ("t2", "strict")];
-    let with_plan: Listed<'_> = &[("a", "2"), ("t", "strict"), ("verify.yaml", "true")];
+    let deleted: FileList<'_> = &[("a", "2")];
+    let skipped: FileList<'_> = &[("a", "2"), ("t", "skipped")];
+    let renamed: FileList<'_> = &[("a", "2"), ("t2", "strict")];
+    let with_plan: FileList<'_> = &[("a", "2"), ("t", "strict"), ("verify.yaml", "true")];
     let stories = [
         ("deleted", deleted, &["a", "t"][..]),
         ("skipped", skipped, &["a", "t"]),
@@ -72,7 +72,7 @@ fn a_change_of_an_agent_is_held_against_the_base_in_every_later_turn() {
 
 #[test]
 fn an_agent_cannot_hide_its_change_behind_one_of_others() {
-    let deleted: Listed<'_> = &[("a", "2")];
+    let deleted: FileList<'_> = &[("a", "2")];
     let stories = [
         Story {
             name: "others change another file than the one that was deleted",
@@ -116,7 +116,7 @@ fn an_agent_cannot_hide_its_change_behind_one_of_others() {
 
 #[test]
 fn changes_of_others_between_turns_are_the_reference_from_then_on() {
-    let turn: Listed<'_> = &[("a", "2"), ("t", "strict")];
+    let turn: FileList<'_> = &[("a", "2"), ("t", "strict")];
     let stories = [
         Story {
             name: "a reviewer adds a test",

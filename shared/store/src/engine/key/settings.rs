@@ -2,6 +2,7 @@
 
 use awo_domain::api_key::KeyId;
 use awo_domain::environment::EnvironmentName;
+use awo_domain::forge::GitHostName;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
 use awo_domain::template::TemplateId;
@@ -37,6 +38,11 @@ impl Key {
             format!("{org}#environments"),
             "count",
         )
+    }
+
+    /// What an operator has set about a git host.
+    pub fn forge(org: &OrgId, host: &GitHostName) -> Key {
+        forges(org).key(host.as_str())
     }
 
     /// What an operator has set about the organization's model providers.
@@ -108,6 +114,10 @@ pub(crate) fn environments(org: &OrgId) -> Partition {
     Partition::new(ItemKind::Environment, format!("{org}#environment"))
 }
 
+pub(crate) fn forges(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::Forge, format!("{org}#forge"))
+}
+
 pub(crate) fn plugins(org: &OrgId) -> Partition {
     Partition::new(ItemKind::Plugin, format!("{org}#plugin"))
 }
@@ -128,6 +138,7 @@ pub(crate) fn settings_of(org: &OrgId) -> impl Iterator<Item = Partition> {
         of(ItemKind::TemplateCount, "templates"),
         environments(org),
         of(ItemKind::EnvironmentCount, "environments"),
+        forges(org),
         plugins(org),
         of(ItemKind::PluginCount, "plugins"),
         profiles(org),

@@ -6,7 +6,7 @@ use url::Url;
 
 /// The environment's word on git hosts and on the APIs of forges.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Hosts {
+pub struct Hosts {
     /// By the variable that names each.
     apis: Vec<(&'static str, Url)>,
     /// True if one of them is called by plain HTTP: only on loopback.
@@ -20,7 +20,7 @@ impl Hosts {
     ///
     /// # Errors
     /// A sentence that names the variable.
-    pub(crate) fn from_env(
+    pub fn from_env(
         apis: &[&'static str],
         text: impl Fn(&str) -> Option<String>,
         is_loopback: impl Fn(&Url) -> bool,
@@ -55,18 +55,18 @@ impl Hosts {
     }
 
     /// The API that a variable names, if it names one.
-    pub(in crate::delivery) fn api(&self, variable: &str) -> Option<&Url> {
+    pub fn api(&self, variable: &str) -> Option<&Url> {
         let mut apis = self.apis.iter();
         apis.find(|(name, _)| *name == variable).map(|(_, url)| url)
     }
 
     /// True if an API may be spoken to in plain HTTP.
-    pub(in crate::delivery) fn plain_http(&self) -> bool {
+    pub fn plain_http(&self) -> bool {
         self.plain_http
     }
 
     /// The only authorities that git hosts are believed, if not the system's.
-    pub(crate) fn ca_file(&self) -> Option<&Path> {
+    pub fn ca_file(&self) -> Option<&Path> {
         self.ca_file.as_deref()
     }
 }

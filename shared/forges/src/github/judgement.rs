@@ -1,17 +1,14 @@
-//! The meaning of a response of GitHub's API. Pure but for the clock that determines a limit's end.
+//! The meaning of a response of GitHub's API.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use http::StatusCode;
 use http::header::HeaderMap;
 use serde_json::Value;
 
-use crate::delivery::forge::Fault;
+use crate::Fault;
+use crate::judgement::{self, RATE_LIMIT_PAUSE, is_passing, number, until};
 
-/// How much of GitHub's own words an error quotes, in characters.
-const MAX_WORDS: usize = 500;
-/// GitHub's wait for a secondary limit without a stated time.
-const RATE_LIMIT_PAUSE: Duration = Duration::from_secs(60);
 /// Every answer of a GitHub has it.
 const REQUEST_ID: &str = "x-github-request-id";
 
@@ -22,34 +19,17 @@ pub(super) fn judge(
     body: &[u8],
     is_known: bool,
 ) -> Result<Value, Fault> {
-    if status.is_server_error() || status == StatusCode::REQUEST_TIMEOUT {
-        return Err(Fault::Again(format!("{status}: {}", words(body)), None));
-    }
-    if !is_known && !headers.contains_key(REQUEST_ID) {
+    if !is_passing(status) && !is_known && !headers.contains_key(REQUEST_ID) {
         let why = format!("the host answers {status} at the path of GitHub's API");
         return Err(Fault::OtherForge(why));
     }
-    if status.is_success() {
-        let read = serde_json::from_slice(body);
-        return read.map_err(|_| Fault::Refused(status, "its answer is not JSON".to_owned()));
-    }
-    if status.is_redirection() {
-        let why = "the repository has moved, or the API leads elsewhere, which is not followed: \
-                   use the repository's current URL";
-        return Err(Fault::Refused(status, why.to_owned()));
-    }
-    let reported = words(body);
-    match limited(status, headers, &reported) {
-        Some(pause) => Err(Fault::Again(format!("{status}: {reported}"), Some(pause))),
-        None => Err(Fault::Refused(status, reported)),
-    }
+    judgement::judge(status, headers, body, limited)
 }
 
 /// How long to wait, if this is a limit of calls, primary or secondary: both come as 403 or 429.
 fn limited(status: StatusCode, headers: &HeaderMap, reported: &str) -> Option<Duration> {
-    let number = |name: &str| -> Option<u64> { headers.get(name)?.to_str().ok()?.parse().ok() };
-    let after = number("retry-after").map(Duration::from_secs);
-    let is_used_up = number("x-ratelimit-remaining") == Some(0);
+    let after = number(headers, "retry-after").map(Duration::from_secs);
+    let is_used_up = number(headers, "x-ratelimit-remaining") == Some(0);
     let is_limit = match status {
         StatusCode::TOO_MANY_REQUESTS => true,
         StatusCode::FORBIDDEN => {
@@ -57,36 +37,8 @@ fn limited(status: StatusCode, headers: &HeaderMap, reported: &str) -> Option<Du
         }
         _ => false,
     };
-    let reset = number("x-ratelimit-reset").filter(|_| is_used_up);
-    let until_reset = reset.map(|at| Duration::from_secs(at.saturating_sub(epoch_seconds()) + 1));
-    is_limit.then(|| after.or(until_reset).unwrap_or(RATE_LIMIT_PAUSE))
-}
-
-fn epoch_seconds() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
-}
-
-/// GitHub's own words, in one line: the message, and what its list of errors adds.
-fn words(body: &[u8]) -> String {
-    let json: Value = serde_json::from_slice(body).unwrap_or_default();
-    let mut parts: Vec<String> = Vec::new();
-    parts.extend(json["message"].as_str().map(str::to_owned));
-    for error in json["errors"].as_array().into_iter().flatten() {
-        let text = |name: &str| error[name].as_str().unwrap_or_default();
-        parts.push(match (error.as_str(), text("message")) {
-            (Some(plain), _) => plain.to_owned(),
-            (None, "") => format!("{} {}", text("field"), text("code")),
-            (None, message) => message.to_owned(),
-        });
-    }
-    let line = parts.join("; ");
-    let line = line.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let line: String = line.take(MAX_WORDS).collect();
-    match line.trim() {
-        "" => "it gave no reason".to_owned(),
-        line => line.to_owned(),
-    }
+    let reset = number(headers, "x-ratelimit-reset").filter(|_| is_used_up);
+    is_limit.then(|| after.or(reset.map(until)).unwrap_or(RATE_LIMIT_PAUSE))
 }
 
 #[cfg(test)]
@@ -94,6 +46,7 @@ mod tests {
     use http::{HeaderName, HeaderValue};
 
     use super::*;
+    use crate::judgement::{MAX_WORDS, epoch_seconds};
 
     fn judged(
         is_known: bool,

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, StatusCode};
-use reqwest::{Certificate, Client};
+use reqwest::{Certificate, Client, redirect};
 use serde_json::Value;
+use url::Url;
 
-use super::{Fault, Hosts};
-use crate::git::without;
-use crate::http_client;
+use crate::{Fault, Hosts};
 
 /// For a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -20,20 +19,20 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ANSWER_BYTES: usize = 2 * 1_024 * 1_024;
 
 /// A call below the address of a [`Rest`].
-pub(in crate::delivery) struct Call<'a> {
-    pub(in crate::delivery) method: Method,
-    pub(in crate::delivery) path: &'a str,
-    pub(in crate::delivery) query: &'a [(&'a str, &'a str)],
-    pub(in crate::delivery) body: Option<&'a Value>,
+pub(crate) struct Call<'a> {
+    pub(crate) method: Method,
+    pub(crate) path: &'a str,
+    pub(crate) query: &'a [(&'a str, &'a str)],
+    pub(crate) body: Option<&'a Value>,
 }
 
 /// An API, or a part of it, for one token.
-pub(in crate::delivery) struct Rest {
+pub(crate) struct Rest {
     http: Client,
     /// Without a slash at its end.
     address: String,
     headers: HeaderMap,
-    secrets: [String; 1],
+    secret: String,
 }
 
 impl Rest {
@@ -41,7 +40,7 @@ impl Rest {
     ///
     /// # Errors
     /// A sentence, if there is no HTTP client to be had, or the token is none.
-    pub(in crate::delivery) fn new(
+    pub(crate) fn new(
         hosts: &Hosts,
         address: String,
         token: &str,
@@ -55,22 +54,24 @@ impl Rest {
         headers.insert(AUTHORIZATION, bearer);
         let agent = HeaderValue::from_static("agent-work-order-service");
         headers.insert(USER_AGENT, agent);
+        // An operator's own address may be on loopback only if it is plain.
+        let plain_http = hosts.plain_http() || address.starts_with("http://");
         Ok(Rest {
-            http: http_client(hosts)?,
+            http: http_client(hosts, plain_http)?,
             address,
             headers,
-            secrets: [token.to_owned()],
+            secret: token.to_owned(),
         })
     }
 
     /// Calls, and judges the answer as its forge does.
-    pub(in crate::delivery) async fn call(
+    pub(crate) async fn call(
         &self,
         call: &Call<'_>,
         judge: impl FnOnce(StatusCode, &HeaderMap, &[u8]) -> Result<Value, Fault>,
     ) -> Result<Value, Fault> {
         let url = format!("{}/{}", self.address, call.path);
-        let mut url = url::Url::parse(&url).map_err(|why| lost(&why.to_string()))?;
+        let mut url = Url::parse(&url).map_err(|why| lost(&why.to_string()))?;
         if !call.query.is_empty() {
             url.query_pairs_mut().extend_pairs(call.query);
         }
@@ -96,16 +97,25 @@ impl Rest {
 
     /// A server may quote what it was sent.
     fn without_secrets(&self, fault: Fault) -> Fault {
+        let without = |why: String| match &*self.secret {
+            "" => why,
+            secret => why.replace(secret, "***"),
+        };
         match fault {
-            Fault::Again(why, pause) => Fault::Again(without(&self.secrets, why), pause),
-            Fault::Refused(status, why) => Fault::Refused(status, without(&self.secrets, why)),
-            Fault::OtherForge(why) => Fault::OtherForge(without(&self.secrets, why)),
+            Fault::Again(why, pause) => Fault::Again(without(why), pause),
+            Fault::Refused(status, why) => Fault::Refused(status, without(why)),
+            Fault::OtherForge(why) => Fault::OtherForge(without(why)),
         }
     }
 }
 
-fn http_client(hosts: &Hosts) -> Result<Client, String> {
-    let mut builder = http_client::builder(hosts.plain_http())
+fn http_client(hosts: &Hosts, plain_http: bool) -> Result<Client, String> {
+    // Errs only if a provider is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Client::builder()
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        .https_only(!plain_http)
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(CALL_TIMEOUT);
     if let Some(file) = hosts.ca_file() {
@@ -114,7 +124,8 @@ fn http_client(hosts: &Hosts) -> Result<Client, String> {
         let authorities = Certificate::from_pem_bundle(&pem);
         builder = builder.tls_certs_only(authorities.map_err(|why| unread(why.to_string()))?);
     }
-    http_client::build(builder)
+    let built = builder.build();
+    built.map_err(|why| format!("cannot set up the HTTP client: {why}"))
 }
 
 fn lost(why: &str) -> Fault {

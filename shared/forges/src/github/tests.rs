@@ -1,15 +1,17 @@
 use super::*;
+use crate::Forge;
 
 fn named(api: &str) -> Hosts {
-    let text = |name: &str| (name == Github::API_VARIABLE).then(|| api.to_owned());
-    Hosts::from_env(&[Github::API_VARIABLE], text, |_| false).unwrap()
+    let text = |name: &str| (name == API_VARIABLE).then(|| api.to_owned());
+    Hosts::from_env(&[API_VARIABLE], text, |_| false).unwrap()
 }
 
 /// The host, and the repository's address at the API.
 fn of(repository: &str, hosts: &Hosts) -> Option<[String; 2]> {
     let repository = HostedRepository::parse(repository)?;
-    let address = Github::address(&repository, hosts)?;
-    Some([repository.host, address.url])
+    let api = Forge::api(&repository, None, hosts)?;
+    let url = format!("{}/repos/{}", api.url, api.path.join("/"));
+    Some([repository.host, url])
 }
 
 #[test]
@@ -60,8 +62,8 @@ fn a_named_api_gets_the_tokens_of_its_own_host_and_of_github_only() {
     let corp = "https://git.corp/api/v3/repos/a/b";
     assert_eq!(api("https://git.corp:8443/a/b"), corp);
     assert_eq!(api("https://github.com/a/b"), corp);
-    let other = "https://gitlab.com/api/v3/repos/a/b";
-    assert_eq!(api("https://gitlab.com/a/b"), other);
+    let other = "https://git.other/api/v3/repos/a/b";
+    assert_eq!(api("https://git.other/a/b"), other);
 }
 
 #[test]
@@ -90,4 +92,27 @@ fn a_pull_request_without_a_number_or_with_another_url_is_none() {
     ] {
         assert!(read(&bad).is_none(), "{bad}");
     }
+}
+
+#[test]
+fn a_state_names_the_merge_only_of_a_merged_one_and_the_close_only_of_a_closed_one() {
+    let shown = |state: &str, merged: Value, closed: Value| {
+        let shown = json!({"state": state, "merged_at": merged, "closed_at": closed,
+            "merge_commit_sha": "c0de", "head": {"sha": "4ead"}});
+        super::state(&shown).unwrap()
+    };
+    let at = json!("2026-11-20T08:00:00Z");
+    let open = shown("open", Value::Null, Value::Null);
+    assert_eq!(open.status, PullRequestStatus::Open);
+    // The commit of an open one is that of a trial.
+    assert_eq!((open.merged_commit, open.merged_at), (None, None));
+    assert_eq!(open.head.as_deref(), Some("4ead"));
+    let merged = shown("closed", at.clone(), at.clone());
+    assert_eq!(merged.status, PullRequestStatus::Merged);
+    assert_eq!(merged.merged_commit.as_deref(), Some("c0de"));
+    assert!(merged.merged_at.is_some() && merged.closed_at.is_none());
+    let closed = shown("closed", Value::Null, at);
+    assert_eq!(closed.status, PullRequestStatus::Closed);
+    assert!(closed.closed_at.is_some() && closed.merged_commit.is_none());
+    assert_eq!(super::state(&json!({"state": "strange"})), None);
 }

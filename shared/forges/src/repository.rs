@@ -4,18 +4,18 @@ use url::Url;
 
 /// A repository on a host that is reached by HTTPS.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::delivery) struct HostedRepository {
+pub struct HostedRepository {
     /// The host without its port.
-    pub(in crate::delivery) domain: String,
+    pub domain: String,
     /// The git host, with its port where that is not 443; its credential has this name.
-    pub(in crate::delivery) host: String,
+    pub host: String,
     /// Where it is on the host, without `.git`: at least one name, each fit for a URL as it is.
-    pub(in crate::delivery) path: Vec<String>,
+    pub path: Vec<String>,
 }
 
 impl HostedRepository {
     /// Reads the URL of a repository; nothing if no forge can serve it.
-    pub(in crate::delivery) fn parse(url: &str) -> Option<HostedRepository> {
+    pub fn parse(url: &str) -> Option<HostedRepository> {
         let url = Url::parse(url).ok()?;
         let domain = url.host_str().filter(|_| url.scheme() == "https")?;
         let host = match url.port() {

@@ -1,0 +1,137 @@
+//! A run's access to the git host of its repository, as its runner gets it: a token of the
+//! organization's App for that repository alone, else the organization's own token for the host.
+
+use std::time::Duration;
+
+use awo_domain::control::{CredentialKind, GitCredential};
+use awo_domain::forge::{
+    AppSetting, ForgeKind, ForgeSetting, GitHostName, HostSettings, app_secret,
+};
+use awo_domain::source::Repository;
+use awo_domain::{Error, OrgId, Timestamp};
+use awo_forges::{AppKey, Fault, Forge, HostedRepository, installation_token};
+use tokio::time::timeout;
+use url::Url;
+
+use crate::State;
+
+/// Longest time in which a forge issues a token.
+const ISSUE_LIMIT: Duration = Duration::from_secs(8);
+
+/// Credentials and forge of a repository's host.
+#[derive(Default)]
+pub struct GitAccess {
+    pub credentials: Vec<GitCredential>,
+    pub forge: Option<ForgeSetting>,
+}
+
+/// The credential for the host that the repository is on, and the host's forge, as far as they are
+/// set.
+pub async fn of(
+    state: &State,
+    org: &OrgId,
+    repository: &Repository,
+    now: Timestamp,
+) -> Result<GitAccess, Error> {
+    let Some(host) = host_of(repository) else {
+        return Ok(GitAccess::default());
+    };
+    // A host of another form can have no setting.
+    let name = GitHostName::parse(&host).ok();
+    let setting = match &name {
+        Some(name) => state.store.host(org, name).await?,
+        None => None,
+    };
+    let mut credential = match &setting {
+        Some(setting) => of_app(state, org, repository, setting, now).await?,
+        None => None,
+    };
+    if credential.is_none() {
+        let token = state.secrets.get(org, &format!("git:{host}")).await?;
+        credential = token.map(|token| GitCredential::of_token(host, token));
+    }
+    Ok(GitAccess {
+        credentials: credential.into_iter().collect(),
+        forge: setting.and_then(|setting| setting.forge()),
+    })
+}
+
+/// A token of the organization's App; none where it has no App, or the App does not have the
+/// repository. An answer that may be another one soon is an error, so that the runner asks again.
+async fn of_app(
+    state: &State,
+    org: &OrgId,
+    repository: &Repository,
+    setting: &HostSettings,
+    now: Timestamp,
+) -> Result<Option<GitCredential>, Error> {
+    let Some(app) = setting.app else {
+        return Ok(None);
+    };
+    let pem = state.secrets.get(org, &app_secret(&setting.host)).await?;
+    let issued = match pem.as_deref().map(AppKey::parse) {
+        Some(Ok(key)) => issue(state, repository, setting, (&key, app), now).await?,
+        Some(Err(why)) => Err(format!("its key {why}")),
+        None => Err("it has no key".to_owned()),
+    };
+    Ok(issued.unwrap_or_else(|why| {
+        tracing::warn!(
+            event = "app_token_not_issued",
+            org = org.as_str(),
+            host = setting.host.as_str(),
+            why,
+            "the App of an organization issues no token"
+        );
+        None
+    }))
+}
+
+async fn issue(
+    state: &State,
+    repository: &Repository,
+    setting: &HostSettings,
+    app: (&AppKey, AppSetting),
+    now: Timestamp,
+) -> Result<Result<Option<GitCredential>, String>, Error> {
+    let hosted = HostedRepository::parse(repository.as_str());
+    let forge = setting.forge().or_else(|| of_url(setting));
+    let api = hosted.and_then(|hosted| Forge::api(&hosted, forge.as_ref(), &state.git_hosts));
+    let Some(api) = api.filter(|api| api.kind == ForgeKind::Github) else {
+        return Ok(Err("the host is no GitHub".to_owned()));
+    };
+    let token = installation_token(&api, &state.git_hosts, app, now);
+    let late = || Error::internal("the forge issued no token in time");
+    match timeout(ISSUE_LIMIT, token).await.map_err(|_| late())? {
+        Ok(token) => Ok(Ok(token.map(|issued| GitCredential {
+            host: setting.host.as_str().to_owned(),
+            token: issued.token,
+            kind: Some(CredentialKind::App),
+            expires_at: Some(issued.expires_at),
+        }))),
+        Err(fault @ Fault::Again(..)) => Err(Error::internal(format!(
+            "the forge issued no token: {}",
+            fault.into_words()
+        ))),
+        Err(fault) => Ok(Err(fault.into_words())),
+    }
+}
+
+/// A host that has an App is a GitHub's, whether or not its kind is set.
+fn of_url(setting: &HostSettings) -> Option<ForgeSetting> {
+    setting.app.map(|_| ForgeSetting {
+        host: setting.host.clone(),
+        kind: ForgeKind::Github,
+        api_url: setting.api_url.clone(),
+    })
+}
+
+fn host_of(repository: &Repository) -> Option<String> {
+    let url = Url::parse(repository.as_str())
+        .ok()
+        .filter(|url| url.scheme() == "https")?;
+    let host = url.host_str()?;
+    Some(
+        url.port()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")),
+    )
+}
