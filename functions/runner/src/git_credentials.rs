@@ -1,10 +1,13 @@
 //! A run's credentials for its git hosts. One that has an end is renewed before it, and once when a host
 //! refuses it: a run may outlast several.
 
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use awo_domain::control::{GitCredential, RunnerEvent};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
@@ -15,6 +18,12 @@ use crate::reporter::Reporter;
 const MARGIN: Duration = Duration::from_secs(300);
 /// How often the control API is asked for one credential.
 const TRIES: u32 = 4;
+/// User name of basic authentication beside a token: the one forge that wants a certain name wants
+/// this one.
+const CREDENTIAL_USER: &str = "x-access-token";
+
+/// The end of the name of a setting that has a credential.
+pub(crate) const CREDENTIAL_KEY: &str = ".extraHeader";
 
 /// The newest credentials. One call at a time renews them; the others wait for it.
 #[derive(Clone)]
@@ -37,10 +46,12 @@ impl GitCredentials {
         }
     }
 
-    /// Tokens that there are or were.
-    pub(crate) fn tokens(&self) -> Vec<String> {
+    /// The text without any token that there is or was, however it is written.
+    pub(crate) fn hidden_in(&self, text: String) -> String {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
-        tokens.clone()
+        let pairs = tokens.iter().map(|token| pair(token));
+        let secrets: Vec<String> = tokens.iter().cloned().chain(pairs).collect();
+        without(&secrets, text)
     }
 
     /// Credentials that are good for a while; if no others are issued, for a moment.
@@ -122,6 +133,55 @@ impl GitCredentials {
         let mut tokens = self.tokens.write().unwrap_or_else(PoisonError::into_inner);
         tokens.push(token.to_owned());
     }
+}
+
+/// The configuration of a call to a remote with these credentials.
+pub(crate) fn settings_of(
+    credentials: &[GitCredential],
+    ca_file: Option<&Path>,
+) -> Vec<(String, String)> {
+    let mut settings = Vec::new();
+    for credential in credentials {
+        let pair = pair(&credential.token);
+        settings.push((
+            format!("http.https://{}/{CREDENTIAL_KEY}", credential.host),
+            format!("Authorization: Basic {pair}"),
+        ));
+    }
+    if !credentials.is_empty() {
+        // git would send the header on to wherever the first answer leads.
+        settings.push(("http.followRedirects".to_owned(), "false".to_owned()));
+    }
+    if let Some(file) = ca_file {
+        let file = file.to_string_lossy().into_owned();
+        settings.push(("http.sslCAInfo".to_owned(), file));
+    }
+    settings
+}
+
+/// A token as basic authentication has it.
+fn pair(token: &str) -> String {
+    STANDARD.encode(format!("{CREDENTIAL_USER}:{token}"))
+}
+
+/// The text without any of the secrets.
+pub(crate) fn without(secrets: &[String], text: String) -> String {
+    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+    secrets.fold(text, |text, secret| text.replace(secret.as_str(), "***"))
+}
+
+/// True if this host refused the credential itself.
+pub(crate) fn is_refusal_of(host: &str, reported: &str) -> bool {
+    let url = format!("https://{host}");
+    let mut after = reported.match_indices(&url).map(|(at, _)| at + url.len());
+    let refusals = [
+        "Authentication failed",
+        "returned error: 401",
+        "could not read Username",
+        "could not read Password",
+    ];
+    after.any(|at| reported[at..].starts_with(['/', '\'']))
+        && refusals.iter().any(|part| reported.contains(part))
 }
 
 /// How long a credential is still good, if it has an end.
