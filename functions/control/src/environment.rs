@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use awo_domain::control::{RegistryAccess, RunEnvironment, SecretValue, ServicePort};
-use awo_domain::environment::{Containers, SECRET_BYTES, secret_name};
+use awo_domain::environment::{Containers, check_secret_value, secret_name};
 use awo_domain::work_order::ChosenEnvironment;
 use awo_domain::{Error, OrgId};
 
@@ -17,13 +17,23 @@ pub async fn of(
     chosen: Option<ChosenEnvironment>,
     own: Option<Containers>,
 ) -> Result<Option<RunEnvironment>, Error> {
-    let Some(ChosenEnvironment { name, content }) = chosen else {
+    let Some(ChosenEnvironment {
+        name,
+        content,
+        set_secrets,
+    }) = chosen
+    else {
         return Ok(None);
     };
     let (mut values, mut missing_secrets) = (BTreeMap::new(), Vec::new());
     for secret in content.needed_secrets() {
-        let value = state.secrets.get(org, &secret_name(&name, secret)).await?;
-        match value.filter(|value| SECRET_BYTES.contains(&value.len())) {
+        // A value that was unset may still be stored.
+        let value = if set_secrets.contains_key(secret) {
+            state.secrets.get(org, &secret_name(&name, secret)).await?
+        } else {
+            None
+        };
+        match value.filter(|value| check_secret_value(value).is_ok()) {
             Some(value) => drop(values.insert(secret.to_owned(), value)),
             None => missing_secrets.push(secret.to_owned()),
         }

@@ -6,7 +6,7 @@ use awo_cloud::{Cloud, SetupError, settings};
 use awo_contract::environments::input::NewEnvironment;
 use awo_contract::environments::output::EnvironmentShape;
 use awo_domain::Error;
-use awo_domain::environment::{Deployment, Environment};
+use awo_domain::environment::{Deployment, Environment, SetSecrets};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 
@@ -37,6 +37,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         content,
         created_at: call.now,
         updated_at: None,
+        set_secrets: SetSecrets::new(),
     };
     let answer = Answer::created(EnvironmentShape::from(&environment))?;
     let response = call.response(idempotent.as_ref(), &answer);

@@ -2,8 +2,10 @@
 
 pub mod create_environment;
 pub mod delete_environment;
+pub mod delete_environment_secret;
 pub mod get_environment;
 pub mod list_environments;
+pub mod set_environment_secret;
 pub mod update_environment;
 
 use awo_http::program::{ApiProgram, whole};
@@ -13,7 +15,15 @@ use awo_http::routes;
 pub const PROGRAMS: &[ApiProgram] = &[
     whole(&routes::CREATE_ENVIRONMENT, create_environment::function),
     whole(&routes::DELETE_ENVIRONMENT, delete_environment::function),
+    whole(
+        &routes::DELETE_ENVIRONMENT_SECRET,
+        delete_environment_secret::function,
+    ),
     whole(&routes::GET_ENVIRONMENT, get_environment::function),
     whole(&routes::LIST_ENVIRONMENTS, list_environments::function),
+    whole(
+        &routes::SET_ENVIRONMENT_SECRET,
+        set_environment_secret::function,
+    ),
     whole(&routes::UPDATE_ENVIRONMENT, update_environment::function),
 ];

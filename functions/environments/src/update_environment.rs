@@ -1,11 +1,13 @@
 //! `PUT /v1/environments/{name}`: fields that the body omits are removed. Runs that are claimed later see
-//! it; the size is that of the moment at which a work order was made.
+//! it; the size is that of the moment at which a work order was made. A secret's value is bound to the phases and registries
+//! that it was set for: another one unsets it, unless the key may set secrets.
 
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_contract::environments::input::EnvironmentReplacement;
 use awo_contract::environments::output::EnvironmentShape;
+use awo_domain::api_key::Scope;
 use awo_domain::environment::{Deployment, Environment, EnvironmentName};
 use awo_domain::{Error, Resource};
 use awo_http::retry::until_unchanged;
@@ -45,9 +47,15 @@ async fn update(
     let body = EnvironmentReplacement { name: Some(name) };
     let content = call.object()?.read(&body)?;
     Error::if_any(content.faults(&state.deployment))?;
+    let may_set_secrets = Scope::EnvironmentsSecrets.is_granted_by(&call.caller.scopes);
+    let replaced = &stored.environment;
+    let set_secrets = replaced
+        .content
+        .still_set(&content, &replaced.set_secrets, may_set_secrets);
     let new = Environment {
         content,
         updated_at: Some(call.now),
+        set_secrets,
         ..stored.environment.clone()
     };
     let replaced = state.store.replace_environment(call.org(), &stored, &new);

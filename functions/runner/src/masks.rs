@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use awo_domain::environment::MIN_MASKED_BYTES;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde::Serialize;
@@ -12,8 +13,6 @@ use serde_json::Value;
 
 /// What stands in the place of a value.
 const MASK: &str = "***";
-/// A part of a value of several lines that is shorter is not looked for by itself.
-const MIN_LINE_BYTES: usize = 8;
 
 /// Finds values and puts a mask in their place. Its `Debug` has their number alone.
 #[derive(Clone, Default)]
@@ -36,12 +35,16 @@ impl Masks {
     /// what is encoded, as the password of `user:password` is.
     pub(crate) fn of(values: Vec<&str>) -> Masks {
         let mut forms: Vec<Vec<u8>> = Vec::new();
-        for value in values.into_iter().filter(|value| !value.is_empty()) {
+        // A mask in the place of every shorter value would hide half of an output.
+        let masked = values
+            .into_iter()
+            .filter(|value| value.len() >= MIN_MASKED_BYTES);
+        for value in masked {
             forms.push(value.as_bytes().to_vec());
             let json = Value::from(value).to_string();
             forms.push(json.as_bytes()[1..json.len() - 1].to_vec());
             let lines = value.lines().map(str::trim);
-            let lines = lines.filter(|line| line.len() >= MIN_LINE_BYTES);
+            let lines = lines.filter(|line| line.len() >= MIN_MASKED_BYTES);
             forms.extend(lines.map(|line| line.as_bytes().to_vec()));
             forms.extend(encoded(value.trim()));
         }
@@ -153,7 +156,7 @@ impl Masks {
 /// The base64 of a value at each of the three positions that it may have in a longer text: the letters that the
 /// value alone decides.
 fn encoded(value: &str) -> Vec<Vec<u8>> {
-    if value.len() < MIN_LINE_BYTES {
+    if value.len() < MIN_MASKED_BYTES {
         return Vec::new();
     }
     let mut forms = Vec::new();

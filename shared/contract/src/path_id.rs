@@ -1,6 +1,6 @@
 //! Ids and names in paths.
 
-use awo_domain::environment::EnvironmentName;
+use awo_domain::environment::{EnvironmentName, SecretName};
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
 use awo_domain::statement::Month;
@@ -8,6 +8,7 @@ use awo_domain::template::TemplateId;
 use awo_domain::{BudgetId, DeliveryId, Resource, RunId, WebhookId, WorkOrderId};
 use serde_json::{Value as Json, json};
 
+use crate::environments::input::VARIABLE;
 use crate::schema::{named, reference};
 
 /// An id or a name that is a parameter of paths.
@@ -57,6 +58,8 @@ path_ids! {
         ProfileName::parse, reference("ProfileName");
     EnvironmentName ["name", "environmentName"], Environment, "The name of an environment.",
         EnvironmentName::parse, reference("EnvironmentName");
+    SecretName ["secret", "secret"], EnvironmentSecret, "The name of a secret of this environment.",
+        SecretName::parse, secret_name();
     WebhookId ["id", "webhookId"], Webhook, "The id of a webhook.",
         WebhookId::parse, reference("WebhookId");
     DeliveryId ["deliveryId", "deliveryId"], Delivery, "The id of a delivery of this webhook.",
@@ -67,6 +70,15 @@ path_ids! {
 
 fn plugin_id(text: &str) -> Result<PluginId, String> {
     PluginId::parse(&decoded_plugin_id(text))
+}
+
+fn secret_name() -> Json {
+    let name = json!({
+        "type": "string",
+        "pattern": VARIABLE,
+        "description": "A part of a path.",
+    });
+    named("EnvironmentSecretName", name)
 }
 
 fn month() -> Json {

@@ -180,6 +180,9 @@ pub enum Scope {
     /// Change environments.
     #[strum(serialize = "environments:write")]
     EnvironmentsWrite,
+    /// Set and delete values of environments' secrets.
+    #[strum(serialize = "environments:secrets")]
+    EnvironmentsSecrets,
     /// Everything.
     #[strum(serialize = "*")]
     All,

@@ -17,6 +17,7 @@ use crate::Timestamp;
 pub use name::EnvironmentName;
 pub use record::{EnvironmentRecord, StepRecord};
 pub use registries::{check_registry_name, check_scope};
+pub use secret::{Exposure, SecretName, SetSecrets};
 pub use size::Size;
 
 mod containers;
@@ -25,6 +26,7 @@ mod faults;
 mod name;
 mod record;
 mod registries;
+mod secret;
 mod size;
 
 pub use containers::{
@@ -48,9 +50,11 @@ pub const MAX_NAME: usize = 128;
 pub const MAX_VALUE: usize = 4_096;
 /// Most secrets.
 pub const MAX_SECRETS: usize = 30;
-/// How long the value of a secret may be, in bytes: what is shorter could not be masked without
-/// masking half of what a process prints.
-pub const SECRET_BYTES: RangeInclusive<usize> = 8..=16_384;
+/// Length of a secret's value, in bytes.
+pub const SECRET_BYTES: RangeInclusive<usize> = 1..=32_768;
+/// Shortest value that is masked in what processes print, in bytes: a mask in the place of every shorter one would
+/// hide half of an output.
+pub const MIN_MASKED_BYTES: usize = 8;
 /// Most commands of a setup.
 pub const MAX_STEPS: usize = 20;
 /// Longest name of a step, in characters.
@@ -235,6 +239,23 @@ pub struct Environment {
     pub created_at: Timestamp,
     /// When it was last replaced.
     pub updated_at: Option<Timestamp>,
+    /// Its secrets whose values count.
+    pub set_secrets: SetSecrets,
+}
+
+/// Checks the value of a secret: its length, and that a variable of a process can hold it.
+///
+/// # Errors
+/// A sentence that names the fault.
+pub fn check_secret_value(value: &str) -> Result<(), String> {
+    if !SECRET_BYTES.contains(&value.len()) {
+        let (least, most) = (SECRET_BYTES.start(), SECRET_BYTES.end());
+        return Err(format!("must have {least} to {most} bytes"));
+    }
+    if value.contains('\0') {
+        return Err("must not contain NUL, which no variable can hold".to_owned());
+    }
+    Ok(())
 }
 
 /// The name under which an operator sets the value of a secret.
@@ -247,7 +268,7 @@ pub fn secret_name(environment: &EnvironmentName, secret: &str) -> String {
 ///
 /// # Errors
 /// A sentence that says what is wrong with a name that begins with `env:`.
-pub fn parse_secret_name(text: &str) -> Result<Option<(EnvironmentName, String)>, String> {
+pub fn parse_secret_name(text: &str) -> Result<Option<(EnvironmentName, SecretName)>, String> {
     let Some(rest) = text.strip_prefix("env:") else {
         return Ok(None);
     };
@@ -256,7 +277,8 @@ pub fn parse_secret_name(text: &str) -> Result<Option<(EnvironmentName, String)>
         .ok_or("must be env:<environment>:<NAME>")?;
     let environment = EnvironmentName::parse(environment)
         .map_err(|why| format!("names an environment, whose name {why}"))?;
-    let name = check_name(name).map_err(|why| format!("ends with a secret's name, which {why}"))?;
+    let name =
+        SecretName::parse(name).map_err(|why| format!("ends with a secret's name, which {why}"))?;
     Ok(Some((environment, name)))
 }
 

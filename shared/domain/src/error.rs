@@ -33,6 +33,8 @@ pub enum Resource {
     Profile,
     /// An environment.
     Environment,
+    /// A secret of an environment.
+    EnvironmentSecret,
     /// A webhook.
     Webhook,
     /// A budget.
@@ -55,6 +57,7 @@ impl fmt::Display for Resource {
             Resource::Plugin => "plugin",
             Resource::Profile => "profile",
             Resource::Environment => "environment",
+            Resource::EnvironmentSecret => "secret of this environment",
             Resource::Webhook => "webhook",
             Resource::Budget => "budget",
             Resource::Statement => "statement",

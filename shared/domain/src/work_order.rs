@@ -6,7 +6,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 use crate::agent::Agent;
-use crate::environment::{EnvironmentContent, EnvironmentName};
+use crate::environment::{EnvironmentContent, EnvironmentName, SetSecrets};
 use crate::names::variants;
 use crate::source::Branch;
 use crate::{TaskPrompt, WorkOrderId};
@@ -218,6 +218,8 @@ pub struct ChosenEnvironment {
     pub name: EnvironmentName,
     /// Its content at that time.
     pub content: EnvironmentContent,
+    /// Its secrets whose values count; none once the environment is deleted.
+    pub set_secrets: SetSecrets,
 }
 
 /// Deepest work order; one without a parent has depth 0.

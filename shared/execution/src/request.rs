@@ -8,7 +8,7 @@ use awo_contract::work_orders::input::{
     TaskFields, UNKNOWN_PROFILE, WorkOrderFields, WorkspaceSource,
 };
 use awo_domain::agent::{Agent, AgentType};
-use awo_domain::environment::{EnvironmentContent, EnvironmentName};
+use awo_domain::environment::{EnvironmentContent, EnvironmentName, SetSecrets};
 use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::source::{Branch, GitSource};
 use awo_domain::template::{TemplateContent, TemplateId};
@@ -269,5 +269,9 @@ fn chosen(
         faults.add("/environment", message);
         return None;
     };
-    Some(ChosenEnvironment { name, content })
+    Some(ChosenEnvironment {
+        name,
+        content,
+        set_secrets: SetSecrets::new(),
+    })
 }

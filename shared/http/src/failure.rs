@@ -98,6 +98,7 @@ fn not_found(resource: Resource, style: Style) -> &'static str {
             | Resource::Plugin
             | Resource::Profile
             | Resource::Delivery
+            | Resource::EnvironmentSecret
             | Resource::Route,
             _,
         )

@@ -1,6 +1,7 @@
 //! What organizations and operators set.
 
 pub(crate) mod counted;
+pub mod environment_secrets;
 pub mod environments;
 pub mod forges;
 pub mod plugins;

@@ -1,8 +1,10 @@
 //! Secrets of organizations. A value is never on a command line: it comes from standard input, or
 //! is typed without echo.
 
-use awo_domain::OrgId;
-use awo_domain::environment::{SECRET_BYTES, parse_secret_name};
+use awo_domain::environment::{
+    EnvironmentName, Exposure, SecretName, check_secret_value, parse_secret_name,
+};
+use awo_domain::{Error, OrgId};
 use serde_json::{Value, json};
 
 use super::stores::{Stores, refused, unset};
@@ -12,26 +14,32 @@ use crate::hidden_input;
 /// Sets a secret to what is read.
 pub async fn set(stores: &Stores, org: &OrgId, name: &str) -> Result<Value, Failure> {
     stores.organization(org).await?;
-    check_owner(stores, org, name).await?;
+    let owner = owner(stores, org, name).await?;
     let value = hidden_input::read(&format!("Value of {name}")).await?;
-    let is_of_environment = name.starts_with("env:");
-    if is_of_environment && !SECRET_BYTES.contains(&value.len()) {
-        let (least, most) = (SECRET_BYTES.start(), SECRET_BYTES.end());
-        return Err(Failure::Usage(format!(
-            "the value must have {least} to {most} bytes: a shorter one could not be masked in what \
-             processes print"
-        )));
+    if owner.is_some() {
+        check_secret_value(&value).map_err(|why| Failure::Usage(format!("the value {why}")))?;
     }
     let secrets = stores.cloud.secrets().map_err(unset)?;
     secrets.set(org, name, &value).await.map_err(refused)?;
+    if let Some((environment, secret, bound_to)) = &owner {
+        let now = stores.cloud.clock.now();
+        let noted = stores
+            .store
+            .note_set_secret(org, environment, secret, bound_to, now);
+        noted.await.map_err(refused)?;
+    }
     Ok(json!({ "orgId": org, "name": name }))
 }
 
-/// Refuses the name of an environment's secret which no environment has, before a value is asked for: a value under a
-/// misspelt name would never be used.
-async fn check_owner(stores: &Stores, org: &OrgId, name: &str) -> Result<(), Failure> {
+/// The environment and the name of a secret below `env:`. A name that no environment has is refused before a value is
+/// asked for: a value under a misspelt name would never be used.
+async fn owner(
+    stores: &Stores,
+    org: &OrgId,
+    name: &str,
+) -> Result<Option<(EnvironmentName, SecretName, Exposure)>, Failure> {
     let Some((environment, secret)) = parse_secret_name(name).map_err(Failure::Usage)? else {
-        return Ok(());
+        return Ok(None);
     };
     let stored = stores.store.environment(org, &environment);
     let Some(stored) = stored.await.map_err(refused)? else {
@@ -40,9 +48,11 @@ async fn check_owner(stores: &Stores, org: &OrgId, name: &str) -> Result<(), Fai
              {secret} in secrets or registries"
         )));
     };
-    let names = stored.environment.content.needed_secrets();
+    let content = &stored.environment.content;
+    let names = content.needed_secrets();
     if names.contains(&secret.as_str()) {
-        return Ok(());
+        let bound_to = content.exposure(secret.as_str());
+        return Ok(Some((environment, secret, bound_to)));
     }
     let listed = match names.join(", ") {
         none if none.is_empty() => "it has none".to_owned(),
@@ -65,6 +75,14 @@ pub async fn list(stores: &Stores, org: &OrgId) -> Result<Value, Failure> {
 /// Deletes a secret.
 pub async fn delete(stores: &Stores, org: &OrgId, name: &str) -> Result<Value, Failure> {
     stores.organization(org).await?;
+    if let Some((environment, secret)) = parse_secret_name(name).map_err(Failure::Usage)? {
+        let noted = stores.store.note_unset_secret(org, &environment, &secret);
+        match noted.await {
+            // A value may outlive its environment.
+            Ok(()) | Err(Error::NotFound(_)) => {}
+            Err(error) => return Err(refused(error)),
+        }
+    }
     let secrets = stores.cloud.secrets().map_err(unset)?;
     if !secrets.delete(org, name).await.map_err(refused)? {
         let why = format!("this organization has no secret {name:?}");

@@ -62,7 +62,7 @@ pub fn secret_name(text: &str) -> Result<String, String> {
             && part.bytes().all(fits)
     };
     if let Some((environment, name)) = parse_secret_name(text)? {
-        return Ok(environment::secret_name(&environment, &name));
+        return Ok(environment::secret_name(&environment, name.as_str()));
     }
     let good = match text.strip_prefix("git:") {
         Some(host) => match host.split_once(':') {

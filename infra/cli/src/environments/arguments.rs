@@ -4,12 +4,13 @@ use clap::{Args, Subcommand};
 
 const AFTER_HELP: &str = "\
 FILE contains the environment as JSON: description, variables, secrets, setup, caches, registries, image, size,
-services, egress (docs/environments.md). It names each secret and its phases (setup, verify, agent); an
-operator sets the value with `awo admin set-secret --name env:ENVIRONMENT:NAME`.
+services, egress (docs/environments.md). It names each secret and its phases (setup, verify, agent); set-secret
+sets the value, with a key that has the scope environments:secrets.
 
 Examples:
   echo '{\"variables\":{\"CI\":\"1\"},\"setup\":[{\"name\":\"deps\",\"run\":\"npm ci\"}]}' | awo environments create node -
   awo environments show node --json
+  awo environments set-secret node NPM_TOKEN < token
   awo submit --environment node --prompt 'Fix the tests'";
 
 #[derive(Debug, Args)]
@@ -29,8 +30,12 @@ pub enum Action {
     Create(Write),
     /// Replace an environment; fields that FILE does not contain are removed
     Update(Write),
-    /// Delete an environment that no profile and no template names
+    /// Delete an environment that no profile and no template names, and the values of its secrets
     Delete(One),
+    /// Set the value of a secret that the environment names: one line from standard input, or typed without echo
+    SetSecret(OneSecret),
+    /// Delete the value of a secret
+    DeleteSecret(OneSecret),
 }
 
 #[derive(Debug, Args)]
@@ -48,4 +53,12 @@ pub struct Write {
 pub struct One {
     /// Name of the environment
     pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct OneSecret {
+    /// Name of the environment
+    pub name: String,
+    /// Name of the secret
+    pub secret: String,
 }

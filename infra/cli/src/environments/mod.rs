@@ -5,17 +5,18 @@ pub mod arguments;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::answers;
 use crate::client::{Client, segment};
 use crate::document;
 use crate::failure::Failure;
 use crate::grid::{Column, Entry, Grid};
+use crate::hidden_input;
 use crate::output::Output;
 use crate::paint::clean_line;
 use crate::submit::idempotency_key;
-use arguments::{Action, One, Write};
+use arguments::{Action, One, OneSecret, Write};
 
 const PATH: &str = "/v1/environments";
 /// More than an organization has.
@@ -70,11 +71,32 @@ pub async fn run(client: &Client, action: &Action, output: &Output) -> Result<()
             output.remark(&format!("deleted {}", clean_line(&wanted.name)));
             Ok(())
         }
+        Action::SetSecret(named) => {
+            let value = hidden_input::read(&format!("Value of {}", named.secret)).await?;
+            let body = json!({ "value": value });
+            client.put(&path_of_secret(named), &body).await?;
+            output.remark(&format!("set {}", clean_line(&named.secret)));
+            Ok(())
+        }
+        Action::DeleteSecret(named) => {
+            client.delete(&path_of_secret(named)).await?;
+            let name = clean_line(&named.secret);
+            output.remark(&format!("deleted the value of {name}"));
+            Ok(())
+        }
     }
 }
 
 fn path_of(name: &str) -> String {
     format!("{PATH}/{}", segment(name))
+}
+
+fn path_of_secret(named: &OneSecret) -> String {
+    format!(
+        "{}/secrets/{}",
+        path_of(&named.name),
+        segment(&named.secret)
+    )
 }
 
 fn body(wanted: &Write) -> Result<Value, Failure> {
@@ -136,7 +158,7 @@ fn written(text: &str, what: &str, wanted: &Write, output: &Output) -> Result<()
         .collect();
     for secret in secrets {
         output.hint(&format!(
-            "To set the value of {secret}: awo admin set-secret --org ORG --name env:{name}:{secret}"
+            "To set the value of {secret}: awo environments set-secret {name} {secret}"
         ))?;
     }
     output.hint(&format!("To use it: awo submit --environment {name} …"))

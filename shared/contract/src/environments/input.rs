@@ -7,9 +7,9 @@ use awo_domain::environment::{
     Egress, EnvironmentContent, EnvironmentName, EnvironmentRegistry, EnvironmentSecret,
     EnvironmentService, MAX_CACHES, MAX_COMMAND, MAX_DESCRIPTION, MAX_HOSTS, MAX_IMAGE, MAX_NAME,
     MAX_PATH, MAX_REGISTRIES, MAX_SCOPES, MAX_SECRETS, MAX_SERVICES, MAX_STEP_NAME, MAX_STEPS,
-    MAX_URL, MAX_VALUE, MAX_VARIABLES, PhaseHosts, RegistryKind, STEP_MS, SecretPhase, SetupStep,
-    Size, check_cache, check_host, check_image, check_name, check_ready, check_registry_name,
-    check_scope, check_service_image, check_service_name,
+    MAX_URL, MAX_VALUE, MAX_VARIABLES, PhaseHosts, RegistryKind, SECRET_BYTES, STEP_MS,
+    SecretPhase, SetupStep, Size, check_cache, check_host, check_image, check_name, check_ready,
+    check_registry_name, check_scope, check_secret_value, check_service_image, check_service_name,
 };
 use awo_domain::profile::partial::check_line;
 use serde_json::{Value as Json, json};
@@ -23,8 +23,10 @@ use crate::schema::{Schemas, input};
 const PORTS: std::ops::RangeInclusive<u64> = 1..=65_535;
 /// Longest name of a host, in characters.
 const MAX_HOST: usize = 253;
+/// Longest time that is ignored, in characters.
+const MAX_TIME: usize = 64;
 /// Form of the names of variables and secrets.
-const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]{0,127}$";
+pub(crate) const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]{0,127}$";
 /// Form of the names of registries.
 const REGISTRY_NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 /// Form of scopes of npm.
@@ -44,6 +46,24 @@ impl Record for NewEnvironment {
         );
         let content = content(members);
         Some((name?, content))
+    }
+}
+
+/// The body with a secret's value.
+#[derive(Debug)]
+pub struct NewSecretValue;
+
+impl Record for NewSecretValue {
+    type Output = String;
+
+    fn members<M: Members>(&self, members: &mut M) -> Option<String> {
+        let value = parsed(text(SECRET_BYTES), |value| {
+            check_secret_value(value).map(|()| value.to_owned())
+        });
+        members.required(
+            "value",
+            value.described("The value, of at most 32768 bytes and without NUL. One of fewer than 8 bytes is not masked in outputs."),
+        )
     }
 }
 
@@ -68,8 +88,19 @@ impl Record for EnvironmentReplacement<'_> {
             "name",
             typed::<EnvironmentName, _, _>(same).described("Its name."),
         );
+        ignored_time(members, "createdAt");
+        ignored_time(members, "updatedAt");
         Some(content(members))
     }
+}
+
+/// Member of a response that a replacement may repeat.
+fn ignored_time<M: Members>(members: &mut M, name: &'static str) {
+    let time = text(0..=MAX_TIME);
+    members.optional(
+        name,
+        time.described("Ignored: a replacement may repeat what a response has."),
+    );
 }
 
 fn content<M: Members>(members: &mut M) -> EnvironmentContent {
@@ -225,6 +256,11 @@ impl Record for Secret {
             "phases",
             list(phase, 1..=SecretPhase::ALL.len()).described("When it exists."),
         );
+        members.optional(
+            "set",
+            flag().described("Ignored: a replacement may repeat what a response has."),
+        );
+        ignored_time(members, "updatedAt");
         name.zip(phases)
             .map(|(name, phases)| EnvironmentSecret { name, phases })
     }

@@ -1,7 +1,12 @@
-//! An environment as the API shows it. Of secrets it has the names.
+//! An environment as the API shows it. Of secrets it has the names, and whether they are set.
+
+use std::collections::BTreeMap;
 
 use awo_domain::Timestamp;
-use awo_domain::environment::{Environment, EnvironmentContent, EnvironmentName};
+use awo_domain::environment::{
+    Egress, Environment, EnvironmentName, EnvironmentRegistry, EnvironmentService, SecretPhase,
+    SetupStep, Size,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -11,8 +16,28 @@ use utoipa::ToSchema;
 pub struct EnvironmentShape<'a> {
     /// Its name.
     name: &'a EnvironmentName,
-    #[serde(flatten)]
-    content: &'a EnvironmentContent,
+    /// For people.
+    description: &'a str,
+    /// Of every command, in every phase.
+    variables: &'a BTreeMap<String, String>,
+    /// By phase.
+    secrets: Vec<EnvironmentSecretStateShape<'a>>,
+    /// Before the agent, and again in each clean checkout that is verified.
+    setup: &'a [SetupStep],
+    /// Folders of the workspace, or with `~/` of the home.
+    caches: &'a [String],
+    /// Behind a proxy that adds their credentials.
+    registries: &'a [EnvironmentRegistry],
+    /// The task's image; the deployment's where it is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<&'a str>,
+    /// The task's size; the deployment's where it is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<Size>,
+    /// Beside the runner.
+    services: &'a [EnvironmentService],
+    /// The hosts that its commands may reach, by name or as `*.` and a name; all if there are none.
+    egress: &'a Egress,
     /// When it was created.
     created_at: Timestamp,
     /// When it was replaced last.
@@ -20,11 +45,45 @@ pub struct EnvironmentShape<'a> {
     updated_at: Option<Timestamp>,
 }
 
+/// A secret of an environment, without its value.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EnvironmentSecretStateShape<'a> {
+    /// The variable.
+    name: &'a str,
+    /// When it exists.
+    phases: &'a [SecretPhase],
+    /// True if it has a value.
+    set: bool,
+    /// When its value was set last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_at: Option<Timestamp>,
+}
+
 impl<'a> From<&'a Environment> for EnvironmentShape<'a> {
     fn from(environment: &'a Environment) -> EnvironmentShape<'a> {
+        let content = &environment.content;
+        let secrets = content.secrets.iter().map(|secret| {
+            let updated_at = environment.set_secrets.get(&secret.name).copied();
+            EnvironmentSecretStateShape {
+                name: &secret.name,
+                phases: &secret.phases,
+                set: updated_at.is_some(),
+                updated_at,
+            }
+        });
         EnvironmentShape {
             name: &environment.name,
-            content: &environment.content,
+            description: &content.description,
+            variables: &content.variables,
+            secrets: secrets.collect(),
+            setup: &content.setup,
+            caches: &content.caches,
+            registries: &content.registries,
+            image: content.image.as_deref(),
+            size: content.size,
+            services: &content.services,
+            egress: &content.egress,
             created_at: environment.created_at,
             updated_at: environment.updated_at,
         }

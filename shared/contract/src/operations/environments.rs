@@ -1,10 +1,10 @@
 //! Operations of environments.
 
 use awo_domain::api_key::Scope;
-use awo_domain::environment::EnvironmentName;
+use awo_domain::environment::{EnvironmentName, SecretName};
 use serde_json::{Value, json};
 
-use crate::environments::input::{EnvironmentReplacement, NewEnvironment};
+use crate::environments::input::{EnvironmentReplacement, NewEnvironment, NewSecretValue};
 use crate::environments::output::EnvironmentShape;
 use crate::failure::Failure;
 use crate::field::Field;
@@ -52,6 +52,20 @@ pub const DELETE_ENVIRONMENT: Route = keyed(
     Scope::EnvironmentsWrite,
     "delete-environment",
 );
+/// `PUT /v1/environments/{name}/secrets/{secret}`
+pub const SET_ENVIRONMENT_SECRET: Route = keyed(
+    "PUT",
+    "/v1/environments/{name}/secrets/{secret}",
+    Scope::EnvironmentsSecrets,
+    "set-environment-secret",
+);
+/// `DELETE /v1/environments/{name}/secrets/{secret}`
+pub const DELETE_ENVIRONMENT_SECRET: Route = keyed(
+    "DELETE",
+    "/v1/environments/{name}/secrets/{secret}",
+    Scope::EnvironmentsSecrets,
+    "delete-environment-secret",
+);
 
 /// The routes of this group.
 pub(crate) const ALL: &[Route] = &[
@@ -60,6 +74,8 @@ pub(crate) const ALL: &[Route] = &[
     GET_ENVIRONMENT,
     UPDATE_ENVIRONMENT,
     DELETE_ENVIRONMENT,
+    SET_ENVIRONMENT_SECRET,
+    DELETE_ENVIRONMENT_SECRET,
 ];
 
 pub(crate) fn all(schemas: &mut Schemas) -> Vec<Operation> {
@@ -68,7 +84,7 @@ pub(crate) fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let get = Operation::of(
         &GET_ENVIRONMENT,
         "Get an environment",
-        "Secrets appear with their names and phases, without values.",
+        "Secrets appear with their names and phases and whether they are set, without values.",
     )
     .path::<EnvironmentName>();
     let delete = Operation::of(
@@ -89,7 +105,34 @@ pub(crate) fn all(schemas: &mut Schemas) -> Vec<Operation> {
         delete
             .fails(&[Failure::Conflict])
             .answers(Success::nothing("It is gone.")),
+        set_secret(schemas),
+        Operation::of(
+            &DELETE_ENVIRONMENT_SECRET,
+            "Delete a secret's value",
+            "Runs that are claimed later fail until it is set again. A name that the environment does not have is 404; a secret \
+             that is not set is 204, too.",
+        )
+        .path::<EnvironmentName>()
+        .path::<SecretName>()
+        .fails(&[Failure::Conflict])
+        .answers(Success::nothing("It is gone.")),
     ]
+}
+
+fn set_secret(schemas: &mut Schemas) -> Operation {
+    let body = NewSecretValue.schema(schemas);
+    Operation::of(
+        &SET_ENVIRONMENT_SECRET,
+        "Set a secret's value",
+        "Sets the value of a secret that the environment names in `secrets` or `registries`; no route returns it. It applies to \
+         runs that are claimed later. The value is bound to the phases and registries of this moment: a replacement that \
+         adds one, by a key without this scope, unsets it. 409 means that such a replacement came meanwhile.",
+    )
+    .path::<EnvironmentName>()
+    .path::<SecretName>()
+    .body(body, json!({ "value": "npm_0123456789abcdef" }))
+    .fails(&[Failure::Conflict])
+    .answers(Success::nothing("It is set."))
 }
 
 fn create(schemas: &mut Schemas) -> Operation {
@@ -98,8 +141,8 @@ fn create(schemas: &mut Schemas) -> Operation {
         &CREATE_ENVIRONMENT,
         "Create an environment",
         "An environment defines where commands of runs execute: variables, secrets by phase, setup, caches, registries, size. \
-         An operator sets the value of a secret, and of a registry's credential, with \
-         `awo admin set-secret --name env:<environment>:<NAME>`. A taken name is 409; a field that this \
+         The value of a secret, and of a registry's credential, is set with \
+         `PUT /v1/environments/{name}/secrets/{secret}`. A taken name is 409; a field that this \
          deployment cannot honour (images and services on one machine) is 400.",
     )
     .body(body, example())

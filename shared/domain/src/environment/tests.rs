@@ -225,7 +225,7 @@ fn a_secret_is_set_under_the_name_of_its_environment() {
     let text = secret_name(&name, "NPM_TOKEN");
     assert_eq!(text, "env:node-20:NPM_TOKEN");
     let read = parse_secret_name(&text).unwrap();
-    assert_eq!(read, Some((name, "NPM_TOKEN".to_owned())));
+    assert_eq!(read, Some((name, SecretName::parse("NPM_TOKEN").unwrap())));
     assert_eq!(parse_secret_name("git:example.com"), Ok(None));
     for bad in [
         "env:",

@@ -7,7 +7,7 @@
 //! conditional on the number that it read before it searched for names, never misses one.
 
 use awo_domain::environment::{
-    Containers, Environment, EnvironmentContent, EnvironmentName, MAX_ENVIRONMENTS,
+    Containers, Environment, EnvironmentContent, EnvironmentName, MAX_ENVIRONMENTS, SetSecrets,
 };
 use awo_domain::work_order::ChosenEnvironment;
 use awo_domain::{Error, OrgId, Timestamp};
@@ -33,6 +33,9 @@ struct EnvironmentItem {
     created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,
+    /// Its secrets whose values count; absent in an item of an earlier version, of which every value counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    set_secrets: Option<SetSecrets>,
     /// How often it was written.
     revision: u32,
     /// How often a profile or a template was written that names it.
@@ -51,6 +54,12 @@ pub struct KnownEnvironment {
 
 impl From<EnvironmentItem> for KnownEnvironment {
     fn from(item: EnvironmentItem) -> KnownEnvironment {
+        let set_secrets = item.set_secrets.unwrap_or_else(|| {
+            let needed = item.content.needed_secrets().into_iter();
+            needed
+                .map(|name| (name.to_owned(), item.created_at))
+                .collect()
+        });
         KnownEnvironment {
             revision: item.revision,
             namings: item.namings,
@@ -59,6 +68,7 @@ impl From<EnvironmentItem> for KnownEnvironment {
                 content: item.content,
                 created_at: item.created_at,
                 updated_at: item.updated_at,
+                set_secrets,
             },
         }
     }
@@ -144,6 +154,7 @@ impl Store {
             Some(known) => Ok(Some(ChosenEnvironment {
                 name: name.clone(),
                 content: known.environment.content,
+                set_secrets: known.environment.set_secrets,
             })),
             None => order.chosen_environment(),
         }
@@ -166,6 +177,7 @@ impl Store {
             content: environment.content.clone(),
             created_at: now,
             updated_at: None,
+            set_secrets: Some(SetSecrets::new()),
             revision: 1,
             namings: 0,
             v: SCHEMA_VERSION,
@@ -202,6 +214,7 @@ impl Store {
         let change = Change::new()
             .set("content", &new.content)
             .set_some("updatedAt", new.updated_at)
+            .set("setSecrets", &new.set_secrets)
             .set("revision", read.revision + 1)
             .when("revision", read.revision)
             .when("createdAt", read.environment.created_at);
@@ -307,6 +320,10 @@ impl WorkOrder {
                 "the environment {name} of a work order is gone: {e}"
             ))
         })?;
-        Ok(Some(ChosenEnvironment { name, content }))
+        Ok(Some(ChosenEnvironment {
+            name,
+            content,
+            set_secrets: SetSecrets::new(),
+        }))
     }
 }

@@ -72,7 +72,7 @@ impl Things {
         // One of each, made anew if a sample has deleted it: an organization may have few.
         for (path, body) in [
             ("/v1/templates", template(THING)),
-            ("/v1/environments", json!({ "name": THING })),
+            ("/v1/environments", environment(THING)),
             ("/api/v1/profiles", json!({ "name": THING })),
             (
                 "/api/v1/verification/plugins",
@@ -110,6 +110,7 @@ impl Things {
             "runs" => &self.run,
             "templates" => &self.template,
             "environments" => &self.environment,
+            "secrets" => SECRET,
             "plugins" => &self.plugin,
             "verifications" => VERIFICATION,
             "profiles" => &self.profile,
@@ -159,6 +160,8 @@ pub fn keyed() -> Vec<Sample> {
 
 /// The name of what an organization has.
 const THING: &str = "thing";
+/// The secret of the environment.
+const SECRET: &str = "TOKEN";
 
 /// A name that nothing has.
 fn new_name() -> String {
@@ -222,6 +225,10 @@ async fn a_budget(service: &TestService) -> String {
 
 fn plugin(id: &str) -> Value {
     json!({ "id": id, "command": ["true"] })
+}
+
+fn environment(name: &str) -> Value {
+    json!({ "name": name, "secrets": [{ "name": SECRET, "phases": ["setup"] }] })
 }
 
 fn template(id: &str) -> Value {

@@ -161,13 +161,10 @@ async fn the_environment_of_the_page_is_made_and_its_run_has_what_it_says() {
         std::fs::write(reader.project().join(name), format!("a-{name}\n")).unwrap();
     }
     let block = block_of("docs/environments.md", "cat > node.json");
-    let org = reader.local().org.as_str();
-    // A token has eight bytes at least.
-    std::fs::write(reader.project().join("token"), "token-of-a-registry\n").unwrap();
-    let printed = reader.operator_ran(&filled(&block, &[("org_…", org)]));
+    let printed = reader.ran(&block);
     // What a registry names has a value to be set, too.
     for secret in ["LICENCE_KEY", "NPM_TOKEN"] {
-        let hint = format!("awo admin set-secret --org ORG --name env:node:{secret}");
+        let hint = format!("awo environments set-secret node {secret}");
         assert!(printed.contains(&hint), "{printed}");
     }
     let sent = std::fs::read_to_string(reader.project().join("node.json")).unwrap();

@@ -63,6 +63,7 @@ impl<'a> Scene<'a> {
             content: content("old"),
             created_at: world.cloud.clock.now(),
             updated_at: None,
+            set_secrets: std::collections::BTreeMap::new(),
         };
         let made = world.store.create_environment(&org.id, &declared, None);
         made.await.unwrap();

@@ -54,8 +54,16 @@ fn refused(answer: &Answer, parts: &[&str]) {
 }
 
 /// A run that has succeeded in an environment of this body; its workspace.
-async fn ended(service: &TestService, environment: &Value, makefile: &str) -> (Value, PathBuf) {
+async fn ended(
+    service: &TestService,
+    environment: &Value,
+    secrets: &[(&str, &str)],
+    makefile: &str,
+) -> (Value, PathBuf) {
     make(&service.client, environment).await;
+    for (name, value) in secrets {
+        set_secret(service, environment["name"].as_str().unwrap(), name, value).await;
+    }
     let repository = Repository::with(&[("Makefile", makefile)]);
     let mut body = order(&repository.url(), "echo x > done");
     body["environment"] = environment["name"].clone();
@@ -74,13 +82,6 @@ fn task(service: &TestService) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_manual_verification_has_variables_secrets_setup_and_size_of_its_run() {
     let service = service().await;
-    for (name, value) in [
-        ("SETUP", SETUP_SECRET),
-        ("CHECK", VERIFY_SECRET),
-        ("MINE", AGENT_SECRET),
-    ] {
-        set_secret(&service, "e", name, value).await;
-    }
     let secret = |name: &str, phase: &str| json!({ "name": name, "phases": [phase] });
     let setup = "echo printed $SETUP; echo $SETUP > kept.txt; echo $SETUP > \"$HOME/.npmrc\"; \
                  echo $SETUP > \"$TMPDIR/x\"; setsid sleep 600 & echo $! > \"$HOME/alive.pid\"; \
@@ -92,7 +93,12 @@ async fn a_manual_verification_has_variables_secrets_setup_and_size_of_its_run()
     });
     let makefile = "test:\n\t@test \"$$CHECK\" = \"$$(printf 'verify-%s' secret-2718281828)\" && \
                     test -z \"$$MINE$$SETUP\" && test \"$$MODE\" = test-mode && test -e kept.txt && echo '1 passed in 0.1s'\n";
-    let (_, dir) = ended(&service, &environment, makefile).await;
+    let secrets = [
+        ("SETUP", SETUP_SECRET),
+        ("CHECK", VERIFY_SECRET),
+        ("MINE", AGENT_SECRET),
+    ];
+    let (_, dir) = ended(&service, &environment, &secrets, makefile).await;
     std::fs::remove_file(dir.join("kept.txt")).unwrap();
     let result = verified(&service, &dir, json!({})).await;
     assert_eq!(result["overallStatus"], "passed", "{result:#}");
@@ -128,7 +134,7 @@ async fn an_environment_that_fails_has_a_clear_outcome() {
     let client = &service.client;
     let environment = json!({ "name": "e", "variables": { "V": "old" } });
     let makefile = "test:\n\t@test \"$$V\" = old && echo '1 passed in 0.1s'\n";
-    let (_, dir) = ended(&service, &environment, makefile).await;
+    let (_, dir) = ended(&service, &environment, &[], makefile).await;
     let check = |result: &Value| {
         assert_eq!(result["overallStatus"], "error", "{result:#}");
         let checks = &result["results"][0]["checks"];
@@ -169,7 +175,7 @@ async fn an_environment_that_fails_has_a_clear_outcome() {
 async fn a_path_decides_the_environment_and_leads_nowhere_else() {
     let service = service().await;
     let environment = json!({ "name": "e", "variables": { "V": "mine" } });
-    let (_, dir) = ended(&service, &environment, MAKEFILE).await;
+    let (_, dir) = ended(&service, &environment, &[], MAKEFILE).await;
     std::fs::create_dir(dir.join("part")).unwrap();
     let plan = "tests: [{name: v, run: 'test \"$V\" = mine'}]\n";
     std::fs::write(dir.join("part/verify.yaml"), plan).unwrap();
@@ -241,7 +247,7 @@ async fn the_workspace_of_a_run_with_own_containers_is_refused_with_the_reason()
         json!({ "name": "pg", "services": services }),
         json!({ "name": "own", "image": image("node"), "size": "large" }),
     ] {
-        let (run, dir) = ended(&service, &environment, MAKEFILE).await;
+        let (run, dir) = ended(&service, &environment, &[], MAKEFILE).await;
         refused(
             &verify(&service, &dir, json!({})).await,
             &["an image or services", "not archived"],

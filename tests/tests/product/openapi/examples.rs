@@ -48,6 +48,8 @@ const CALLS: &[&str] = &[
     "PUT /v1/environments/node 200",
     "GET /v1/environments/node 200",
     "GET /v1/environments?limit=1 200",
+    "PUT /v1/environments/node/secrets/NPM_TOKEN 204",
+    "DELETE /v1/environments/node/secrets/NPM_TOKEN 204",
     "DELETE /v1/environments/node 204",
     "POST /v1/webhooks 201",
     "GET /v1/webhooks?limit=1 200",

@@ -4,7 +4,10 @@ use awo_http::routes::Route;
 use awo_tests::contract::DOCUMENT;
 use serde_json::json;
 
-use super::{EMPTY_GZIP, LIVE, ONCE, Sample, VERIFICATION, budget, plugin, template, webhook};
+use super::{
+    EMPTY_GZIP, LIVE, ONCE, Sample, THING, VERIFICATION, budget, environment, plugin, template,
+    webhook,
+};
 use crate::http_api::order;
 
 /// The ways in which a route is called: where nothing here says another one, without a query and
@@ -100,7 +103,12 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
             let once = call().body(environment("once")).header(ONCE);
             vec![call().body(environment("{new}")), once]
         }
-        "update-environment" => vec![call().body(json!({ "size": "large" }))],
+        "update-environment" => {
+            let mut body = environment(THING);
+            body["size"] = json!("large");
+            vec![call().body(body)]
+        }
+        "set-environment-secret" => vec![call().body(json!({ "value": "a value" }))],
         "update-template" => vec![call().body(json!({ "name": "New" }))],
         "create-profile" => {
             let profile = |name| json!({ "name": name, "extends": "ci-focused" });
