@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use awo_domain::control::{GitCredential, RunnerEvent};
+use awo_domain::control::{CredentialKind, GitCredential, RunnerEvent};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::sync::Mutex;
@@ -52,6 +52,14 @@ impl GitCredentials {
         let pairs = tokens.iter().map(|token| pair(token));
         let secrets: Vec<String> = tokens.iter().cloned().chain(pairs).collect();
         without(&secrets, text)
+    }
+
+    /// True if the newest are an App's.
+    pub(crate) async fn are_of_app(&self) -> bool {
+        let newest = self.newest.lock().await;
+        newest
+            .iter()
+            .any(|one| one.kind == Some(CredentialKind::App))
     }
 
     /// Credentials that are good for a while; if no others are issued, for a moment.
