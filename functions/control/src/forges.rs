@@ -9,12 +9,14 @@ use awo_domain::forge::{
 };
 use awo_domain::source::Repository;
 use awo_domain::{Error, OrgId, Timestamp};
-use awo_forges::{AppKey, Fault, Forge, HostedRepository, installation_token};
+use awo_forges::{AppKey, Fault, Forge, HostedRepository, TokenScope, installation_token};
 use tokio::time::timeout;
 use url::Url;
 
 use crate::State;
 
+/// Most submodules that a token is for.
+const MAX_SUBMODULES: usize = 50;
 /// Longest time in which a forge issues a token.
 const ISSUE_LIMIT: Duration = Duration::from_secs(8);
 
@@ -43,7 +45,7 @@ pub async fn of(
         None => None,
     };
     let mut credential = match &setting {
-        Some(setting) => of_app(state, org, repository, setting, now).await?,
+        Some(setting) => of_app(state, org, repository, (setting, TokenScope::Run), now).await?,
         None => None,
     };
     if credential.is_none() {
@@ -56,13 +58,48 @@ pub async fn of(
     })
 }
 
+/// A token to read those of these submodules that the organization's App has, on the host of the repository and
+/// of its owner; none if there are none.
+pub async fn of_submodules(
+    state: &State,
+    org: &OrgId,
+    repository: &Repository,
+    urls: &[String],
+    now: Timestamp,
+) -> Result<Option<GitCredential>, Error> {
+    let Some(own) = HostedRepository::parse(repository.as_str()) else {
+        return Ok(None);
+    };
+    let hosted = urls.iter().take(MAX_SUBMODULES);
+    let hosted = hosted.filter_map(|url| HostedRepository::parse(url));
+    let is_near = |hosted: &HostedRepository| {
+        let is_owned = hosted.path[0].eq_ignore_ascii_case(&own.path[0]);
+        hosted.host == own.host && hosted.path.len() == 2 && is_owned
+    };
+    let mut names: Vec<String> = hosted
+        .filter(is_near)
+        .map(|hosted| hosted.path[1].clone())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let name = GitHostName::parse(&own.host);
+    let (Ok(name), false) = (name, names.is_empty()) else {
+        return Ok(None);
+    };
+    let Some(setting) = state.store.host(org, &name).await? else {
+        return Ok(None);
+    };
+    let scope = TokenScope::Submodules(&names);
+    of_app(state, org, repository, (&setting, scope), now).await
+}
+
 /// A token of the organization's App; none where it has no App, or the App does not have the
 /// repository. An answer that may be another one soon is an error, so that the runner asks again.
 async fn of_app(
     state: &State,
     org: &OrgId,
     repository: &Repository,
-    setting: &HostSettings,
+    (setting, scope): (&HostSettings, TokenScope<'_>),
     now: Timestamp,
 ) -> Result<Option<GitCredential>, Error> {
     let Some(app) = setting.app else {
@@ -70,7 +107,7 @@ async fn of_app(
     };
     let pem = state.secrets.get(org, &app_secret(&setting.host)).await?;
     let issued = match pem.as_deref().map(AppKey::parse) {
-        Some(Ok(key)) => issue(state, repository, setting, (&key, app), now).await?,
+        Some(Ok(key)) => issue(state, repository, (setting, scope), (&key, app), now).await?,
         Some(Err(why)) => Err(format!("its key {why}")),
         None => Err("it has no key".to_owned()),
     };
@@ -89,7 +126,7 @@ async fn of_app(
 async fn issue(
     state: &State,
     repository: &Repository,
-    setting: &HostSettings,
+    (setting, scope): (&HostSettings, TokenScope<'_>),
     app: (&AppKey, AppSetting),
     now: Timestamp,
 ) -> Result<Result<Option<GitCredential>, String>, Error> {
@@ -99,7 +136,7 @@ async fn issue(
     let Some(api) = api.filter(|api| api.kind == ForgeKind::Github) else {
         return Ok(Err("the host is no GitHub".to_owned()));
     };
-    let token = installation_token(&api, &state.git_hosts, app, now);
+    let token = installation_token(&api, &state.git_hosts, app, scope, now);
     let late = || Error::internal("the forge issued no token in time");
     match timeout(ISSUE_LIMIT, token).await.map_err(|_| late())? {
         Ok(token) => Ok(Ok(token.map(|issued| GitCredential {

@@ -78,6 +78,8 @@ pub(crate) struct Call<'a> {
     pub(crate) remote: bool,
     /// True if it gets no credentials all the same.
     pub(crate) anonymous: bool,
+    /// True for a submodule, which has credentials of its own.
+    pub(crate) submodule: bool,
     /// Of what it writes only so many bytes matter; the rest is counted.
     pub(crate) head: Option<u64>,
     pub(crate) limit: Option<Duration>,
@@ -112,7 +114,7 @@ pub(crate) struct Git {
     protocols: &'static str,
     config_file: PathBuf,
     ca_file: Option<PathBuf>,
-    credentials: GitCredentials,
+    pub(crate) credentials: GitCredentials,
 }
 
 impl Git {
@@ -159,6 +161,11 @@ impl Git {
         }
         if !call.remote {
             return self.answer_with(&call, &[]).await;
+        }
+        if call.submodule {
+            let own = self.credentials.valid_for_submodules();
+            let own = self.unless_stopped(own).await?;
+            return self.answer_with(&call, &own).await;
         }
         let credentials = self.unless_stopped(self.credentials.valid()).await?;
         let answer = self.answer_with(&call, &credentials).await?;

@@ -25,10 +25,18 @@ const CREDENTIAL_USER: &str = "x-access-token";
 /// The end of the name of a setting that has a credential.
 pub(crate) const CREDENTIAL_KEY: &str = ".extraHeader";
 
+/// Credential to read the submodules of the base, where one was issued, and their URLs.
+#[derive(Default)]
+struct SubmoduleAccess {
+    urls: Vec<String>,
+    credential: Option<GitCredential>,
+}
+
 /// The newest credentials. One call at a time renews them; the others wait for it.
 #[derive(Clone)]
 pub(crate) struct GitCredentials {
     newest: Arc<Mutex<Vec<GitCredential>>>,
+    submodules: Arc<Mutex<SubmoduleAccess>>,
     /// Absent where nothing is issued.
     reporter: Option<Reporter>,
     /// Each token that there was: no answer may show one.
@@ -42,6 +50,7 @@ impl GitCredentials {
         GitCredentials {
             tokens: Arc::new(RwLock::new(tokens.collect())),
             newest: Arc::new(Mutex::new(credentials.to_vec())),
+            submodules: Arc::default(),
             reporter,
         }
     }
@@ -107,23 +116,28 @@ impl GitCredentials {
 
     /// Replaces a credential; true if there is another one now.
     async fn renew(&self, credential: &mut GitCredential) -> bool {
-        let Some(reporter) = &self.reporter else {
+        let issued = self.issue(&[]).await;
+        let Some(issued) = issued.filter(|issued| issued.host == credential.host) else {
             return false;
         };
-        let issuer = reporter.credential_issuer();
+        *credential = issued;
+        true
+    }
+
+    /// A credential for the run's git host, or one to read these submodules there.
+    async fn issue(&self, submodules: &[String]) -> Option<GitCredential> {
+        let issuer = self.reporter.as_ref()?.credential_issuer();
         let mut backoff = Backoff::new();
         for last in (0..TRIES).rev() {
-            match issuer.git_credential().await {
-                Ok(issued) if issued.host == credential.host => {
+            match issuer.git_credential(submodules).await {
+                Ok(issued) => {
                     self.hide(&issued.token);
-                    *credential = issued;
-                    self.report_one(credential).await;
-                    return true;
+                    self.report_one(&issued).await;
+                    return Some(issued);
                 }
-                Ok(_) => return false,
                 Err(why @ CallError::Refused { .. }) => {
                     tracing::warn!(event = "git_credential_refused", %why, "no other credential for the git host");
-                    return false;
+                    return None;
                 }
                 Err(why) => {
                     tracing::warn!(event = "git_credential_not_issued", %why, "no other credential for the git host yet");
@@ -133,7 +147,32 @@ impl GitCredentials {
                 sleep(backoff.pause()).await;
             }
         }
-        false
+        None
+    }
+
+    /// Gets a credential to read the submodules that the base names, if the run's is an App's: that is for
+    /// the run's repository alone.
+    pub(crate) async fn name_submodules(&self, urls: Vec<String>) {
+        if urls.is_empty() || !self.are_of_app().await {
+            return;
+        }
+        let mut access = self.submodules.lock().await;
+        access.credential = self.issue(&urls).await;
+        access.urls = urls;
+    }
+
+    /// Credentials for submodules that the base names: the run's, unless they are an App's.
+    pub(crate) async fn valid_for_submodules(&self) -> Vec<GitCredential> {
+        if !self.are_of_app().await {
+            return self.valid().await;
+        }
+        let mut access = self.submodules.lock().await;
+        let left = access.credential.as_ref().and_then(left);
+        if left.is_some_and(|left| left <= MARGIN) {
+            let renewed = self.issue(&access.urls).await;
+            access.credential = renewed.or(access.credential.take());
+        }
+        access.credential.iter().cloned().collect()
     }
 
     /// Adds a token to those that no answer may show.

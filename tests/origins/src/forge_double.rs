@@ -60,7 +60,7 @@ pub struct Call {
 }
 
 #[derive(Debug, Default)]
-struct Stored<A> {
+struct StoredForge<A> {
     calls: Vec<Call>,
     turns: Vec<(&'static str, &'static str, Turn)>,
     forge: A,
@@ -70,7 +70,7 @@ struct Stored<A> {
 #[derive(Debug)]
 pub struct ForgeDouble<A> {
     token: String,
-    stored: Arc<Mutex<Stored<A>>>,
+    stored: Arc<Mutex<StoredForge<A>>>,
 }
 
 impl<A> Clone for ForgeDouble<A> {
@@ -127,7 +127,7 @@ impl<A: Answers> ForgeDouble<A> {
         Router::new().fallback(handle::<A>).with_state(self.clone())
     }
 
-    fn stored(&self) -> MutexGuard<'_, Stored<A>> {
+    fn stored(&self) -> MutexGuard<'_, StoredForge<A>> {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -154,10 +154,10 @@ async fn a_run_gets_a_token_of_the_app_for_its_repository_alone_and_shows_it_to_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_outlives_three_tokens_is_delivered() {
     let stage = Stage::new(|app| {
-        (app.stated, app.lasts) = (Duration::from_secs(2), Duration::from_secs(2))
+        (app.stated, app.lasts) = (Duration::from_secs(3), Duration::from_secs(3))
     });
     stage.set_app();
-    let (run, events) = stage.run(&format!("sleep 7; {ANSWER}")).await;
+    let (run, events) = stage.run(&format!("sleep 10; {ANSWER}")).await;
     assert_eq!(run["status"], "succeeded", "{run:#}");
     assert!(run["prUrl"].is_string(), "{run:#}");
     let credentials = credentials(&events);
@@ -170,12 +170,12 @@ async fn a_run_that_outlives_three_tokens_is_delivered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_that_ends_before_its_time_is_replaced_once_and_a_second_refusal_is_said() {
-    // It says an hour and lasts three seconds.
-    let early = |app: &mut App| app.lasts = Duration::from_secs(3);
+async fn a_token_that_ends_early_is_replaced_once_and_a_second_refusal_fails_delivery() {
+    // It says an hour and lasts eight seconds.
+    let early = |app: &mut App| app.lasts = Duration::from_secs(8);
     let stage = Stage::new(early);
     stage.set_app();
-    let (run, events) = stage.run(&format!("sleep 4; {ANSWER}")).await;
+    let (run, events) = stage.run(&format!("sleep 9; {ANSWER}")).await;
     assert_eq!(run["status"], "succeeded", "{run:#}");
     assert_eq!(credentials(&events).len(), 2, "{events:#?}");
     assert_eq!(stage.issued().len(), 2);
@@ -185,7 +185,7 @@ async fn a_token_that_ends_before_its_time_is_replaced_once_and_a_second_refusal
         app.most_tokens = 1;
     });
     stage.set_app();
-    let (run, _) = stage.run(&format!("sleep 4; {ANSWER}")).await;
+    let (run, _) = stage.run(&format!("sleep 9; {ANSWER}")).await;
     assert_eq!(run["error"]["code"], "DELIVERY_FAILED", "{run:#}");
     let message = run["error"]["message"].as_str().unwrap();
     assert!(
@@ -213,6 +213,50 @@ async fn where_the_app_is_not_installed_or_may_not_the_organizations_token_serve
         assert_eq!(credentials(&events), [("token".to_owned(), false)]);
         assert_eq!(stage.issued().len(), 0);
     }
+}
+
+/// What git says in a folder.
+fn git(dir: &Path, args: &[&str]) -> String {
+    let identity = ["-c", "user.name=x", "-c", "user.email=x@example.com"];
+    let mut git = Command::new("git");
+    git.args(identity).args(args).current_dir(dir);
+    let output = git.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn submodules_of_the_app_are_read_with_a_token_of_their_own_and_others_without() {
+    let stage = Stage::new(|app| app.repositories.push("acme/lib".to_owned()));
+    stage.set_app();
+    let work = stage.dir.path().join("work");
+    let app = stage.host.repository("acme/app.git");
+    git(
+        stage.dir.path(),
+        &["clone", "-q", &app.display().to_string(), "work"],
+    );
+    let mut modules = String::new();
+    for name in ["lib", "other"] {
+        let files = Repository::with(&[("lib.txt", "lib\n")]);
+        stage.host.add(&format!("acme/{name}.git"), &files.url());
+        modules += &format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = ../{name}.git\n");
+        let link = format!("160000,{},{name}", files.head("main"));
+        git(&work, &["update-index", "--add", "--cacheinfo", &link]);
+    }
+    std::fs::write(work.join(".gitmodules"), modules).unwrap();
+    git(&work, &["add", ".gitmodules"]);
+    git(&work, &["commit", "-q", "-m", "submodules"]);
+    git(&work, &["push", "-q", "origin", "HEAD:main"]);
+    let agent = format!("test -e lib/lib.txt && test ! -e other/lib.txt && {ANSWER}");
+    let (run, events) = stage.run(&agent).await;
+    assert_eq!(run["status"], "succeeded", "{run:#} {events:#?}");
+    let [own, submodules] = stage.issued().try_into().unwrap();
+    assert_eq!(own.repositories, ["acme/app"]);
+    assert_eq!(submodules.repositories, ["acme/lib"]);
+    assert_eq!(
+        submodules.permissions,
+        json!({"contents": "read", "metadata": "read"})
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
