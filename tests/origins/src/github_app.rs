@@ -153,7 +153,8 @@ impl App {
             return Err(undecoded());
         }
         let issuer = &claims["iss"];
-        if issuer != self.id && *issuer != self.id.to_string() {
+        let own = self.id.to_string();
+        if issuer != self.id && issuer.as_str() != Some(&own) {
             return Err("'Issuer' claim ('iss') must be the id of the App".to_owned());
         }
         let now = i64::try_from(now_ms() / 1_000).unwrap_or(i64::MAX);
