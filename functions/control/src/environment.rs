@@ -20,7 +20,7 @@ pub async fn of(
     let Some(ChosenEnvironment {
         name,
         content,
-        set_secrets,
+        secret_owners,
     }) = chosen
     else {
         return Ok(None);
@@ -28,10 +28,9 @@ pub async fn of(
     let (mut values, mut missing_secrets) = (BTreeMap::new(), Vec::new());
     for secret in content.needed_secrets() {
         // A value that was unset may still be stored.
-        let value = if set_secrets.contains_key(secret) {
-            state.secrets.get(org, &secret_name(&name, secret)).await?
-        } else {
-            None
+        let value = match secret_owners.get(secret) {
+            Some(owner) => state.secrets.get(org, &secret_name(owner, secret)).await?,
+            None => None,
         };
         match value.filter(|value| check_secret_value(value).is_ok()) {
             Some(value) => drop(values.insert(secret.to_owned(), value)),

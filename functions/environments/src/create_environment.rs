@@ -10,6 +10,8 @@ use awo_domain::environment::{Deployment, Environment, SetSecrets};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 
+use crate::inheritance::checked_parent;
+
 struct State {
     store: Store,
     deployment: Deployment,
@@ -31,7 +33,8 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let idempotent = call.idempotency()?;
     call.query().finish()?;
     let (name, content) = call.object()?.read(&NewEnvironment)?;
-    Error::if_any(content.faults(&state.deployment))?;
+    let parties = (&state.store, &state.deployment);
+    let parent = checked_parent(parties, &call, &name, &content, None).await?;
     let environment = Environment {
         name,
         content,
@@ -39,7 +42,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         updated_at: None,
         set_secrets: SetSecrets::new(),
     };
-    let answer = Answer::created(EnvironmentShape::from(&environment))?;
+    let answer = Answer::created(EnvironmentShape::of(&environment, parent.as_ref()))?;
     let response = call.response(idempotent.as_ref(), &answer);
     let created = state
         .store

@@ -8,6 +8,8 @@ use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 
+use crate::inheritance::parent;
+
 /// The function `get-environment`.
 ///
 /// # Errors
@@ -21,5 +23,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     call.query().finish()?;
     let known = store.environment(call.org(), &name).await?;
     let known = known.ok_or(Error::NotFound(Resource::Environment))?;
-    Answer::ok(EnvironmentShape::from(&known.environment))
+    let environment = known.environment;
+    let parent = parent(&store, call.org(), &environment.content).await?;
+    Answer::ok(EnvironmentShape::of(&environment, parent.as_ref()))
 }

@@ -4,6 +4,7 @@ pub mod create_environment;
 pub mod delete_environment;
 pub mod delete_environment_secret;
 pub mod get_environment;
+mod inheritance;
 pub mod list_environments;
 pub mod set_environment_secret;
 pub mod update_environment;

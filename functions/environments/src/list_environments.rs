@@ -27,7 +27,11 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let paging = Paging::of(&call, &query, DEFAULT_LIMIT, "");
     query.finish()?;
     let all = store.environments(call.org()).await?;
-    let shown = |environment: &Environment| json!(EnvironmentShape::from(environment));
+    let shown = |environment: &Environment| {
+        let extended = environment.content.extends.as_ref();
+        let parent = all.iter().find(|other| Some(&other.name) == extended);
+        json!(EnvironmentShape::of(environment, parent))
+    };
     // Times are of one length, so places compare as the list is sorted.
     Answer::ok(paging.of_sorted("environments", &all, place, shown))
 }

@@ -14,6 +14,8 @@ use awo_http::retry::until_unchanged;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 
+use crate::inheritance::checked_parent;
+
 struct State {
     store: Store,
     deployment: Deployment,
@@ -46,7 +48,9 @@ async fn update(
     let stored = stored.ok_or(Error::NotFound(Resource::Environment))?;
     let body = EnvironmentReplacement { name: Some(name) };
     let content = call.object()?.read(&body)?;
-    Error::if_any(content.faults(&state.deployment))?;
+    let parties = (&state.store, &state.deployment);
+    let before = Some(&stored.environment.content);
+    let parent = checked_parent(parties, call, name, &content, before).await?;
     let may_set_secrets = Scope::EnvironmentsSecrets.is_granted_by(&call.caller.scopes);
     let replaced = &stored.environment;
     let set_secrets = replaced
@@ -62,5 +66,5 @@ async fn update(
     if !replaced.await? {
         return Ok(None);
     }
-    Answer::ok(EnvironmentShape::from(&new)).map(Some)
+    Answer::ok(EnvironmentShape::of(&new, parent.as_ref())).map(Some)
 }

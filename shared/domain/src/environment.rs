@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use crate::Timestamp;
 
+pub use inheritance::SecretOwners;
 pub use name::EnvironmentName;
 pub use record::{EnvironmentRecord, StepRecord};
 pub use registries::{check_registry_name, check_scope};
@@ -23,6 +24,7 @@ pub use size::Size;
 mod containers;
 mod egress;
 mod faults;
+mod inheritance;
 mod name;
 mod record;
 mod registries;
@@ -196,6 +198,9 @@ pub struct EnvironmentService {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EnvironmentContent {
+    /// The environment that it inherits from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extends: Option<EnvironmentName>,
     /// For people.
     #[serde(default)]
     pub description: String,

@@ -6,7 +6,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 use crate::agent::Agent;
-use crate::environment::{EnvironmentContent, EnvironmentName, SetSecrets};
+use crate::environment::{EnvironmentContent, EnvironmentName, SecretOwners};
 use crate::names::variants;
 use crate::source::Branch;
 use crate::{TaskPrompt, WorkOrderId};
@@ -226,7 +226,7 @@ pub struct ChosenEnvironment {
     /// Its content at that time.
     pub content: EnvironmentContent,
     /// Its secrets whose values count; none once the environment is deleted.
-    pub set_secrets: SetSecrets,
+    pub secret_owners: SecretOwners,
 }
 
 /// Deepest work order; one without a parent has depth 0.

@@ -5,7 +5,7 @@
 //! forgotten, and the next request makes it anew.
 
 use awo_cloud::compute::Compute;
-use awo_domain::environment::{Containers, ContainersId};
+use awo_domain::environment::{Containers, ContainersId, Environment};
 use awo_domain::{Error, OrgId, Timestamp};
 use awo_store::Store;
 use awo_store::settings::task_definitions::OwnDefinition;
@@ -50,6 +50,13 @@ async fn is_needed(store: &Store, family: &OwnDefinition) -> Result<bool, Error>
 /// True if an environment of the organization asks for these containers.
 async fn names(store: &Store, org: &OrgId, id: &ContainersId) -> Result<bool, Error> {
     let environments = store.environments(org).await?;
-    let mut own = environments.iter().map(|one| Containers::of(&one.content));
-    Ok(own.any(|own| own.is_some_and(|own| own.id() == *id)))
+    let mut contents = environments.iter().map(|one| {
+        let is_parent = |other: &&Environment| one.content.extends.as_ref() == Some(&other.name);
+        let parent = environments.iter().find(is_parent);
+        parent.map_or_else(
+            || one.content.clone(),
+            |parent| one.content.with_parent(&parent.content),
+        )
+    });
+    Ok(contents.any(|content| Containers::of(&content).is_some_and(|own| own.id() == *id)))
 }

@@ -196,8 +196,8 @@ impl Opener {
         let Some(name) = name else {
             return Ok(None);
         };
-        let stored = self.store.environment(org, &name).await?;
-        Ok(stored.map(|stored| stored.environment.content))
+        let known = self.store.inherited_environment(org, &name).await?;
+        Ok(known.map(|known| known.content))
     }
 
     async fn resolved(

@@ -8,7 +8,7 @@ use awo_contract::work_orders::input::{
     TaskFields, UNKNOWN_PROFILE, WorkOrderFields, WorkspaceSource,
 };
 use awo_domain::agent::{Agent, AgentType};
-use awo_domain::environment::{EnvironmentContent, EnvironmentName, SetSecrets};
+use awo_domain::environment::{EnvironmentContent, EnvironmentName, SecretOwners};
 use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::source::{Branch, GitSource};
 use awo_domain::template::{TemplateContent, TemplateId};
@@ -278,6 +278,6 @@ fn chosen(
     Some(ChosenEnvironment {
         name,
         content,
-        set_secrets: SetSecrets::new(),
+        secret_owners: SecretOwners::new(),
     })
 }

@@ -5,6 +5,7 @@
 mod containers;
 mod crashes;
 mod egress;
+mod inheritance;
 mod runs;
 mod secrets;
 mod steps;

@@ -21,6 +21,7 @@ mod submodules;
 mod tools;
 mod turns;
 mod verdicts;
+mod workflows;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -55,6 +56,7 @@ use integration::Integration;
 use outages::Patience;
 use protection::left_out_feedback;
 use submodules::submodules_feedback;
+use verdicts::Verdict;
 
 /// How the loop came to its end.
 pub(crate) enum LoopEnd {
@@ -240,13 +242,6 @@ struct Tally {
     left_out: LeftOut,
     /// Submodules at commits of the agent's that their remotes do not have.
     unpublished: Vec<MissingSubmodule>,
-}
-
-/// How an iteration ended, if the run goes on or fails with it.
-enum Verdict {
-    Passed,
-    /// With the number of failing checks, and what to say if it was the last one.
-    NotPassed(usize, RunError),
 }
 
 struct Work<'a> {

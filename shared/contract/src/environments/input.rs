@@ -105,6 +105,12 @@ fn ignored_time<M: Members>(members: &mut M, name: &'static str) {
 
 fn content<M: Members>(members: &mut M) -> EnvironmentContent {
     EnvironmentContent {
+        extends: members.optional(
+            "extends",
+            typed::<EnvironmentName, _, _>(EnvironmentName::parse).described(
+                "An environment of yours that this one inherits from, and which extends none itself: lists add, names override, and the values of its secrets are its own.",
+            ),
+        ),
         description: members
             .optional(
                 "description",

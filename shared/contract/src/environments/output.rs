@@ -16,6 +16,9 @@ use utoipa::ToSchema;
 pub struct EnvironmentShape<'a> {
     /// Its name.
     name: &'a EnvironmentName,
+    /// The environment that it inherits from. The other members are its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extends: Option<&'a EnvironmentName>,
     /// For people.
     description: &'a str,
     /// Of every command, in every phase.
@@ -60,11 +63,18 @@ pub struct EnvironmentSecretStateShape<'a> {
     updated_at: Option<Timestamp>,
 }
 
-impl<'a> From<&'a Environment> for EnvironmentShape<'a> {
-    fn from(environment: &'a Environment) -> EnvironmentShape<'a> {
+impl<'a> EnvironmentShape<'a> {
+    /// The shape of an environment with this parent, whose values of secrets it inherits.
+    #[must_use]
+    pub fn of(environment: &'a Environment, parent: Option<&Environment>) -> EnvironmentShape<'a> {
         let content = &environment.content;
         let secrets = content.secrets.iter().map(|secret| {
-            let updated_at = environment.set_secrets.get(&secret.name).copied();
+            let is_of_parent = |parent: &&Environment| {
+                let names = parent.content.needed_secrets();
+                names.contains(&secret.name.as_str())
+            };
+            let owner = parent.filter(is_of_parent).unwrap_or(environment);
+            let updated_at = owner.set_secrets.get(&secret.name).copied();
             EnvironmentSecretStateShape {
                 name: &secret.name,
                 phases: &secret.phases,
@@ -74,6 +84,7 @@ impl<'a> From<&'a Environment> for EnvironmentShape<'a> {
         });
         EnvironmentShape {
             name: &environment.name,
+            extends: content.extends.as_ref(),
             description: &content.description,
             variables: &content.variables,
             secrets: secrets.collect(),

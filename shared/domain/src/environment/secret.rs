@@ -40,10 +40,10 @@ pub type SetSecrets = BTreeMap<String, Timestamp>;
 
 /// Processes and servers that get a secret's value: its phases, and the origins of its registries. A value is
 /// bound to what it was set for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exposure {
-    phases: BTreeSet<SecretPhase>,
-    origins: BTreeSet<String>,
+    pub(super) phases: BTreeSet<SecretPhase>,
+    pub(super) origins: BTreeSet<String>,
 }
 
 impl Exposure {
@@ -67,7 +67,7 @@ impl EnvironmentContent {
     }
 
     /// Secrets that still count once `later` has replaced this content. A replacement by a key that may not set
-    /// secrets unsets each one that gets a phase or an origin besides.
+    /// secrets unsets each one that gets a phase or an origin besides, and all if it extends another environment.
     #[must_use]
     pub fn still_set(
         &self,
@@ -76,10 +76,12 @@ impl EnvironmentContent {
         may_set_secrets: bool,
     ) -> SetSecrets {
         let needed = later.needed_secrets();
+        let extends_another = later.extends.is_some() && later.extends != self.extends;
         let mut still_set = set.clone();
         still_set.retain(|name, _| {
             let is_covered = self.exposure(name).covers(&later.exposure(name));
-            needed.contains(&name.as_str()) && (may_set_secrets || is_covered)
+            let is_bound = is_covered && !extends_another;
+            needed.contains(&name.as_str()) && (may_set_secrets || is_bound)
         });
         still_set
     }

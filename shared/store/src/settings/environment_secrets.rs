@@ -12,7 +12,7 @@ impl Store {
     /// The environment of this name, which has a secret of this name.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is no such environment or secret, or internal.
+    /// [`Error::NotFound`] if there is no such environment or secret, [`Error::Conflict`] if it is inherited, or internal.
     pub async fn environment_with_secret(
         &self,
         org: &OrgId,
@@ -22,7 +22,18 @@ impl Store {
         let known = self.environment(org, name).await?;
         let known = known.ok_or(Error::NotFound(Resource::Environment))?;
         let needed = known.environment.content.needed_secrets();
-        if needed.contains(&secret.as_str()) {
+        let needs_it = needed.contains(&secret.as_str());
+        if let Some(parent) = &known.environment.content.extends
+            && let Some(inherited) = self.environment(org, parent).await?
+        {
+            let of_parent = inherited.environment.content.needed_secrets();
+            if of_parent.contains(&secret.as_str()) {
+                return Err(Error::Conflict(format!(
+                    "the secret {secret} of {name} is inherited from {parent}: set its value there"
+                )));
+            }
+        }
+        if needs_it {
             return Ok(known);
         }
         Err(Error::NotFound(Resource::EnvironmentSecret))

@@ -7,7 +7,8 @@
 //! conditional on the number that it read before it searched for names, never misses one.
 
 use awo_domain::environment::{
-    Containers, Environment, EnvironmentContent, EnvironmentName, MAX_ENVIRONMENTS, SetSecrets,
+    Containers, Environment, EnvironmentContent, EnvironmentName, MAX_ENVIRONMENTS, SecretOwners,
+    SetSecrets,
 };
 use awo_domain::work_order::ChosenEnvironment;
 use awo_domain::{Error, OrgId, Timestamp};
@@ -109,6 +110,35 @@ pub(crate) fn missing_environment(
     Some(Error::invalid("/environment", message))
 }
 
+/// An environment with what it inherits. The value of a secret that the parent names is the parent's.
+fn with_parent(own: Environment, parent: Option<KnownEnvironment>) -> ChosenEnvironment {
+    let owned = |environment: &Environment| {
+        let names = environment.set_secrets.keys();
+        let owned = names.map(|secret| (secret.clone(), environment.name.clone()));
+        owned.collect::<SecretOwners>()
+    };
+    let mut secret_owners = owned(&own);
+    let Some(KnownEnvironment {
+        environment: parent,
+        ..
+    }) = parent
+    else {
+        return ChosenEnvironment {
+            name: own.name,
+            content: own.content,
+            secret_owners,
+        };
+    };
+    let of_parent = parent.content.needed_secrets();
+    secret_owners.retain(|secret, _| !of_parent.contains(&secret.as_str()));
+    secret_owners.extend(owned(&parent));
+    ChosenEnvironment {
+        content: own.content.with_parent(&parent.content),
+        name: own.name,
+        secret_owners,
+    }
+}
+
 impl Store {
     /// The organization's environments, newest first.
     ///
@@ -150,14 +180,30 @@ impl Store {
         let Some(name) = &order.environment else {
             return Ok(None);
         };
-        match self.environment(org, name).await? {
-            Some(known) => Ok(Some(ChosenEnvironment {
-                name: name.clone(),
-                content: known.environment.content,
-                set_secrets: known.environment.set_secrets,
-            })),
+        match self.inherited_environment(org, name).await? {
+            Some(chosen) => Ok(Some(chosen)),
             None => order.chosen_environment(),
         }
+    }
+
+    /// An environment as it is now, with what it inherits.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn inherited_environment(
+        &self,
+        org: &OrgId,
+        name: &EnvironmentName,
+    ) -> Result<Option<ChosenEnvironment>, Error> {
+        let Some(KnownEnvironment { environment, .. }) = self.environment(org, name).await? else {
+            return Ok(None);
+        };
+        let parent = match &environment.content.extends {
+            // A parent is not deleted while it is extended.
+            Some(parent) => self.environment(org, parent).await?,
+            None => None,
+        };
+        Ok(Some(with_parent(environment, parent)))
     }
 
     /// Adds an environment. `response` is what a replay of the same request gets.
@@ -186,6 +232,7 @@ impl Store {
         let count_key = Key::environment_count(org);
         let created = Transaction::new()
             .put(&key, &item)?
+            .name_environment(org, environment.content.extends.as_ref())
             .count_one_more(&count_key, MAX_ENVIRONMENTS)
             .store_response(org, response, now)?
             .commit(self)
@@ -219,7 +266,11 @@ impl Store {
             .when("revision", read.revision)
             .when("createdAt", read.environment.created_at);
         let key = Key::environment(org, &new.name);
-        let replaced = Transaction::new().update(&key, change).commit(self).await?;
+        let replaced = Transaction::new()
+            .update(&key, change)
+            .name_environment(org, new.content.extends.as_ref())
+            .commit(self)
+            .await?;
         Ok(replaced.is_yes())
     }
 
@@ -244,7 +295,7 @@ impl Store {
         Ok(deleted.is_yes())
     }
 
-    /// The profiles and templates that name an environment themselves, for people.
+    /// The profiles, templates and environments that name an environment themselves, for people.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -253,7 +304,11 @@ impl Store {
         org: &OrgId,
         name: &EnvironmentName,
     ) -> Result<Vec<String>, Error> {
-        let (profiles, templates) = tokio::try_join!(self.profiles(org), self.templates(org))?;
+        let (profiles, templates, environments) = tokio::try_join!(
+            self.profiles(org),
+            self.templates(org),
+            self.environments(org)
+        )?;
         let profiles = profiles
             .values()
             .filter(|stored| stored.content.groups.environment.as_ref() == Some(name))
@@ -262,7 +317,11 @@ impl Store {
             .iter()
             .filter(|template| template.content.environment.as_ref() == Some(name))
             .map(|template| format!("the template {}", template.id.as_str()));
-        Ok(profiles.chain(templates).collect())
+        let environments = environments
+            .iter()
+            .filter(|environment| environment.content.extends.as_ref() == Some(name))
+            .map(|environment| format!("the environment {}", environment.name));
+        Ok(profiles.chain(templates).chain(environments).collect())
     }
 }
 
@@ -323,7 +382,7 @@ impl WorkOrder {
         Ok(Some(ChosenEnvironment {
             name,
             content,
-            set_secrets: SetSecrets::new(),
+            secret_owners: SecretOwners::new(),
         }))
     }
 }

@@ -191,6 +191,14 @@ async fn the_environment_of_the_page_is_made_and_its_run_has_what_it_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_environment_of_the_page_that_extends_another_is_made() {
+    let reader = Reader::started(&[PLAN], &[]);
+    reader.ran(&block_of("docs/environments.md", "cat > base.json"));
+    let made = reader.local().client.get("/v1/environments/docs").await;
+    assert_eq!(made.body["extends"], "base", "{}", made.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_environment_with_a_named_index_of_the_page_is_made() {
     let reader = Reader::started(&[PLAN], &[]);
     reader.ran(&block_of("docs/environments.md", "cat > python.json"));

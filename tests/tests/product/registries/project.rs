@@ -21,9 +21,11 @@ pub async fn environment(service: &TestService, kind: &str, url: &str, install: 
     });
     let made = service.client.post("/v1/environments", &environment).await;
     assert_eq!(made.status, 201, "{}", made.text);
-    let secrets = service.service.cloud.secrets().unwrap();
-    let name = format!("env:{kind}:REGISTRY");
-    secrets.set(&service.org, &name, TOKEN).await.unwrap();
+    let path = format!("/v1/environments/{kind}/secrets/REGISTRY");
+    let json = [("content-type", "application/json")];
+    let value = json!({ "value": TOKEN }).to_string().into_bytes();
+    let set = service.client.send("PUT", &path, &json, value).await;
+    assert_eq!(set.status, 204, "{}", set.text);
 }
 
 /// Installs once more itself, and searches for the credential.
