@@ -90,6 +90,19 @@ $(AGENTS)/installed: tests/agents/package.json tests/agents/package-lock.json
 	@npm install --prefix '$(AGENTS)' --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel error
 	@touch '$@'
 
+# Clients of forges that others wrote, installed by npm.
+FORGES := $(TARGET_DIR)/forges
+
+test-forges: $(FORGES)/installed programs ## Let jose and Octokit (from npm) judge the service's calls as a GitHub App, and the stand-in
+	@cp tests/forges/app.mjs '$(FORGES)'
+	@AWO_FORGES_TOOLS='$(abspath $(FORGES))' cargo test --locked -p awo-tests --test proofs
+
+$(FORGES)/installed: tests/forges/package.json
+	@echo 'Installing clients of forges from npm into $(FORGES), once.'
+	@rm -rf '$(FORGES)' && mkdir -p '$(FORGES)' && cp $^ '$(FORGES)'
+	@npm install --prefix '$(FORGES)' --no-audit --no-fund --loglevel error
+	@touch '$@'
+
 # The console's tests: Chromium is Debian's, the rest npm's.
 CONSOLE := $(TARGET_DIR)/console
 
@@ -199,4 +212,4 @@ bench-repositories: programs ## Measure plans, verdicts and seeded faults of rea
 include infra/deploy.mk
 include infra/release.mk
 
-.PHONY: check-attacks help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-console test-tutorials test-clients test-outage test-crash test-model test-schedules lint bench bench-caches bench-console bench-machine bench-repositories
+.PHONY: check-attacks help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-forges test-console test-tutorials test-clients test-outage test-crash test-model test-schedules lint bench bench-caches bench-console bench-machine bench-repositories

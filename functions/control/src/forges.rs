@@ -9,14 +9,38 @@ use awo_domain::forge::{
 };
 use awo_domain::source::Repository;
 use awo_domain::{Error, OrgId, Timestamp};
-use awo_forges::{AppKey, Fault, Forge, HostedRepository, installation_token};
+use awo_forges::{
+    AppKey, AppKeyFault, Fault, Forge, HostedRepository, TokenScope, installation_token,
+};
 use tokio::time::timeout;
 use url::Url;
 
 use crate::State;
 
+/// Most submodules that a token is for.
+const MAX_SUBMODULES: usize = 50;
 /// Longest time in which a forge issues a token.
 const ISSUE_LIMIT: Duration = Duration::from_secs(8);
+
+/// Reason why an App issues no token.
+#[derive(Debug, thiserror::Error)]
+enum IssueError {
+    /// Its key is not among the secrets.
+    #[error("it has no key")]
+    NoKey,
+    /// Its key is none.
+    #[error("its key {0}")]
+    Key(AppKeyFault),
+    /// The host has no Apps.
+    #[error("the host is no GitHub")]
+    OtherForge,
+    /// The host does not issue one; its words.
+    #[error("{0}")]
+    Refused(String),
+    /// The host may issue one later.
+    #[error("the forge issued no token: {0}")]
+    Later(String),
+}
 
 /// Credentials and forge of a repository's host.
 #[derive(Default)]
@@ -43,7 +67,7 @@ pub async fn of(
         None => None,
     };
     let mut credential = match &setting {
-        Some(setting) => of_app(state, org, repository, setting, now).await?,
+        Some(setting) => of_app(state, org, repository, (setting, TokenScope::Run), now).await?,
         None => None,
     };
     if credential.is_none() {
@@ -56,13 +80,48 @@ pub async fn of(
     })
 }
 
+/// A token to read those of these submodules that the organization's App has, on the host of the repository and
+/// of its owner; none if there are none.
+pub async fn of_submodules(
+    state: &State,
+    org: &OrgId,
+    repository: &Repository,
+    urls: &[String],
+    now: Timestamp,
+) -> Result<Option<GitCredential>, Error> {
+    let Some(own) = HostedRepository::parse(repository.as_str()) else {
+        return Ok(None);
+    };
+    let hosted = urls.iter().take(MAX_SUBMODULES);
+    let hosted = hosted.filter_map(|url| HostedRepository::parse(url));
+    let is_near = |hosted: &HostedRepository| {
+        let is_owned = hosted.path[0].eq_ignore_ascii_case(&own.path[0]);
+        hosted.host == own.host && hosted.path.len() == 2 && is_owned
+    };
+    let mut names: Vec<String> = hosted
+        .filter(is_near)
+        .map(|hosted| hosted.path[1].clone())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let name = GitHostName::parse(&own.host);
+    let (Ok(name), false) = (name, names.is_empty()) else {
+        return Ok(None);
+    };
+    let Some(setting) = state.store.host(org, &name).await? else {
+        return Ok(None);
+    };
+    let scope = TokenScope::Submodules(&names);
+    of_app(state, org, repository, (&setting, scope), now).await
+}
+
 /// A token of the organization's App; none where it has no App, or the App does not have the
 /// repository. An answer that may be another one soon is an error, so that the runner asks again.
 async fn of_app(
     state: &State,
     org: &OrgId,
     repository: &Repository,
-    setting: &HostSettings,
+    (setting, scope): (&HostSettings, TokenScope<'_>),
     now: Timestamp,
 ) -> Result<Option<GitCredential>, Error> {
     let Some(app) = setting.app else {
@@ -70,50 +129,52 @@ async fn of_app(
     };
     let pem = state.secrets.get(org, &app_secret(&setting.host)).await?;
     let issued = match pem.as_deref().map(AppKey::parse) {
-        Some(Ok(key)) => issue(state, repository, setting, (&key, app), now).await?,
-        Some(Err(why)) => Err(format!("its key {why}")),
-        None => Err("it has no key".to_owned()),
+        Some(Ok(key)) => issue(state, repository, (setting, scope), (&key, app), now).await,
+        Some(Err(why)) => Err(IssueError::Key(why)),
+        None => Err(IssueError::NoKey),
     };
-    Ok(issued.unwrap_or_else(|why| {
-        tracing::warn!(
-            event = "app_token_not_issued",
-            org = org.as_str(),
-            host = setting.host.as_str(),
-            why,
-            "the App of an organization issues no token"
-        );
-        None
-    }))
+    match issued {
+        Ok(issued) => Ok(issued),
+        Err(why @ IssueError::Later(_)) => Err(Error::internal(why.to_string())),
+        Err(why) => {
+            tracing::warn!(
+                event = "app_token_not_issued",
+                org = org.as_str(),
+                host = setting.host.as_str(),
+                %why,
+                "the App of an organization issues no token"
+            );
+            Ok(None)
+        }
+    }
 }
 
 async fn issue(
     state: &State,
     repository: &Repository,
-    setting: &HostSettings,
+    (setting, scope): (&HostSettings, TokenScope<'_>),
     app: (&AppKey, AppSetting),
     now: Timestamp,
-) -> Result<Result<Option<GitCredential>, String>, Error> {
+) -> Result<Option<GitCredential>, IssueError> {
     let hosted = HostedRepository::parse(repository.as_str());
     let forge = setting.forge().or_else(|| of_url(setting));
     let api = hosted.and_then(|hosted| Forge::api(&hosted, forge.as_ref(), &state.git_hosts));
     let Some(api) = api.filter(|api| api.kind == ForgeKind::Github) else {
-        return Ok(Err("the host is no GitHub".to_owned()));
+        return Err(IssueError::OtherForge);
     };
-    let token = installation_token(&api, &state.git_hosts, app, now);
-    let late = || Error::internal("the forge issued no token in time");
-    match timeout(ISSUE_LIMIT, token).await.map_err(|_| late())? {
-        Ok(token) => Ok(Ok(token.map(|issued| GitCredential {
-            host: setting.host.as_str().to_owned(),
-            token: issued.token,
-            kind: Some(CredentialKind::App),
-            expires_at: Some(issued.expires_at),
-        }))),
-        Err(fault @ Fault::Again(..)) => Err(Error::internal(format!(
-            "the forge issued no token: {}",
-            fault.into_words()
-        ))),
-        Err(fault) => Ok(Err(fault.into_words())),
-    }
+    let token = installation_token(&api, &state.git_hosts, app, scope, now);
+    let late = |_| IssueError::Later("it took too long".to_owned());
+    let issued = timeout(ISSUE_LIMIT, token).await.map_err(late)?;
+    let issued = issued.map_err(|fault| match fault {
+        Fault::Again(why, _) => IssueError::Later(why),
+        fault => IssueError::Refused(fault.into_words()),
+    })?;
+    Ok(issued.map(|issued| GitCredential {
+        host: setting.host.as_str().to_owned(),
+        token: issued.token,
+        kind: Some(CredentialKind::App),
+        expires_at: Some(issued.expires_at),
+    }))
 }
 
 /// A host that has an App is a GitHub's, whether or not its kind is set.

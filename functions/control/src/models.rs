@@ -96,6 +96,9 @@ struct CredentialsRequest {
     /// True for a credential of the repository's git host, instead of Bedrock's.
     #[serde(default)]
     git: bool,
+    /// Submodules that the base names: the credential is to read them, instead of the repository's.
+    #[serde(default)]
+    submodules: Vec<String>,
 }
 
 /// Issues credentials to a run's runner: for Bedrock, if it answers the run, or for its git host.
@@ -105,7 +108,7 @@ pub async fn credentials(
     now: Timestamp,
 ) -> Result<Answer, Error> {
     let by = reporter(request)?;
-    let CredentialsRequest { git } = body(request)?;
+    let CredentialsRequest { git, submodules } = body(request)?;
     let lease = state.store.lease(&by.org, &by.run_id).await?;
     let lease = lease.filter(|lease| lease.is_held_by(&by.token_hash));
     let lease = lease.filter(|lease| lease.closed_at.is_none());
@@ -117,8 +120,13 @@ pub async fn credentials(
         .await?;
     let order: WorkOrder = order.ok_or_else(over)?;
     if git {
-        let access = forges::of(state, &by.org, &order.source.repository, now).await?;
-        let credential = access.credentials.into_iter().next();
+        let repository = &order.source.repository;
+        let credential = if submodules.is_empty() {
+            let access = forges::of(state, &by.org, repository, now).await?;
+            access.credentials.into_iter().next()
+        } else {
+            forges::of_submodules(state, &by.org, repository, &submodules, now).await?
+        };
         let none = || Error::Conflict("there is no credential for this git host".to_owned());
         return Answer::ok(credential.ok_or_else(none)?);
     }

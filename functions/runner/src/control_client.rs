@@ -186,9 +186,15 @@ impl ControlClient {
         self.line.post(path, &nothing, CALL_TIMEOUT).await
     }
 
-    /// Asks for another credential for the run's git host.
-    pub(crate) async fn git_credential(&self) -> Result<GitCredential, CallError> {
-        let request = serde_json::json!({ "git": true });
+    /// Asks for another credential for the run's git host, or for one to read these submodules there.
+    pub(crate) async fn git_credential(
+        &self,
+        submodules: &[String],
+    ) -> Result<GitCredential, CallError> {
+        let mut request = serde_json::json!({ "git": true });
+        if !submodules.is_empty() {
+            request["submodules"] = serde_json::json!(submodules);
+        }
         let path = &self.credentials_path;
         self.line.post(path, &request, CALL_TIMEOUT).await
     }

@@ -70,6 +70,10 @@ fn judge(pushed: Result<Answer, GitError>, source: &GitSource) -> Verdict {
     let answer = match pushed {
         Ok(answer) => answer,
         Err(GitError::Stopped) => return Verdict::Final(Delivery::Stopped),
+        Err(why @ GitError::TokenRefused { .. }) => {
+            let why = format!("the result could not be pushed: {why}");
+            return Verdict::Final(Delivery::Rejected(why));
+        }
         Err(why) => return Verdict::Again(why.to_string()),
     };
     if answer.success {

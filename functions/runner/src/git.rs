@@ -11,15 +11,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use awo_domain::control::GitCredential;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
-use crate::git_credentials::GitCredentials;
+use crate::git_credentials::{CREDENTIAL_KEY, GitCredentials, is_refusal_of, settings_of};
 use crate::git_settings::CONFIG;
 use crate::output::Tail;
 use crate::stop::StopSignal;
@@ -32,12 +30,6 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 const MAX_STDOUT_BYTES: u64 = 32 * 1_024 * 1_024;
 /// Most bytes of complaints that are stored.
 const KEEP_STDERR_BYTES: usize = 8_192;
-/// User name of basic authentication beside a token: the one forge that wants a certain name wants
-/// this one.
-const CREDENTIAL_USER: &str = "x-access-token";
-
-/// The end of the name of a setting that has a credential.
-const CREDENTIAL_KEY: &str = ".extraHeader";
 
 /// Why a call failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -48,6 +40,12 @@ pub(crate) enum GitError {
     Failed(String),
     #[error("the run was stopped")]
     Stopped,
+    /// The host refuses a token that ends, and the one after it.
+    #[error(
+        "{host} does not accept the token of the organization's App, and a new one did not help: check that \
+         the App is still installed for the repository ({reported})"
+    )]
+    TokenRefused { host: String, reported: String },
     /// More was fetched than the caller wants.
     #[error("more than {0} bytes were fetched, or they took too long")]
     TooLarge(u64),
@@ -80,6 +78,8 @@ pub(crate) struct Call<'a> {
     pub(crate) remote: bool,
     /// True if it gets no credentials all the same.
     pub(crate) anonymous: bool,
+    /// True for a submodule, which has credentials of its own.
+    pub(crate) submodule: bool,
     /// Of what it writes only so many bytes matter; the rest is counted.
     pub(crate) head: Option<u64>,
     pub(crate) limit: Option<Duration>,
@@ -114,7 +114,7 @@ pub(crate) struct Git {
     protocols: &'static str,
     config_file: PathBuf,
     ca_file: Option<PathBuf>,
-    credentials: GitCredentials,
+    pub(crate) credentials: GitCredentials,
 }
 
 impl Git {
@@ -136,27 +136,6 @@ impl Git {
             ca_file: ca_file.map(Path::to_owned),
             credentials,
         }
-    }
-
-    /// The configuration of calls to a remote with these credentials, beyond [`CONFIG`].
-    fn of_remotes(&self, credentials: &[GitCredential]) -> Vec<(String, String)> {
-        let mut of_remotes = Vec::new();
-        for credential in credentials {
-            let pair = pair(&credential.token);
-            of_remotes.push((
-                format!("http.https://{}/{CREDENTIAL_KEY}", credential.host),
-                format!("Authorization: Basic {pair}"),
-            ));
-        }
-        if !credentials.is_empty() {
-            // git would send the header on to wherever the first answer leads.
-            of_remotes.push(("http.followRedirects".to_owned(), "false".to_owned()));
-        }
-        if let Some(file) = &self.ca_file {
-            let file = file.to_string_lossy().into_owned();
-            of_remotes.push(("http.sslCAInfo".to_owned(), file));
-        }
-        of_remotes
     }
 
     /// A call that must succeed; returns what it wrote.
@@ -183,16 +162,33 @@ impl Git {
         if !call.remote {
             return self.answer_with(&call, &[]).await;
         }
+        if call.submodule {
+            let own = self.credentials.valid_for_submodules();
+            let own = self.unless_stopped(own).await?;
+            return self.answer_with(&call, &own).await;
+        }
         let credentials = self.unless_stopped(self.credentials.valid()).await?;
         let answer = self.answer_with(&call, &credentials).await?;
-        if answer.success || call.anonymous || !is_unauthorized(&answer.stderr) {
+        if answer.success || call.anonymous {
             return Ok(answer);
         }
+        let ends = credentials.iter().filter(|one| one.expires_at.is_some());
+        let mut hosts = ends.map(|one| one.host.as_str());
+        let Some(host) = hosts.find(|host| is_refusal_of(host, &answer.stderr)) else {
+            return Ok(answer);
+        };
         let others = self.credentials.instead_of(&credentials);
-        match self.unless_stopped(others).await? {
-            Some(others) => self.answer_with(&call, &others).await,
-            None => Ok(answer),
+        let answer = match self.unless_stopped(others).await? {
+            Some(others) => self.answer_with(&call, &others).await?,
+            None => answer,
+        };
+        if answer.success || !is_refusal_of(host, &answer.stderr) {
+            return Ok(answer);
         }
+        Err(GitError::TokenRefused {
+            host: host.to_owned(),
+            reported: answer.stderr,
+        })
     }
 
     async fn answer_with(
@@ -221,10 +217,8 @@ impl Git {
         }
         if let Ok(answer) = &mut result {
             // A remote may quote what it was sent.
-            let tokens = self.credentials.tokens();
-            let pairs = tokens.iter().map(|token| pair(token));
-            let secrets: Vec<String> = tokens.iter().cloned().chain(pairs).collect();
-            answer.stderr = without(&secrets, std::mem::take(&mut answer.stderr));
+            let stderr = std::mem::take(&mut answer.stderr);
+            answer.stderr = self.credentials.hidden_in(stderr);
         }
         result
     }
@@ -293,7 +287,7 @@ impl Git {
             command.current_dir(work_tree);
         }
         let of_remotes = if call.remote {
-            self.of_remotes(credentials)
+            settings_of(credentials, self.ca_file.as_deref())
         } else {
             Vec::new()
         };
@@ -318,32 +312,9 @@ impl Git {
     }
 }
 
-/// A token as basic authentication has it.
-fn pair(token: &str) -> String {
-    STANDARD.encode(format!("{CREDENTIAL_USER}:{token}"))
-}
-
-/// True if a remote refused the credential itself.
-fn is_unauthorized(reported: &str) -> bool {
-    [
-        "Authentication failed",
-        "returned error: 401",
-        "terminal prompts disabled",
-        "could not read",
-    ]
-    .iter()
-    .any(|part| reported.contains(part))
-}
-
 /// The committer.
 const AUTHOR_NAME: &str = "Agent Work Order Service";
 const AUTHOR_EMAIL: &str = "awo@localhost";
-
-/// The text without any of the secrets.
-pub(crate) fn without(secrets: &[String], text: String) -> String {
-    let known = secrets.iter().filter(|secret| !secret.is_empty());
-    known.fold(text, |text, secret| text.replace(secret.as_str(), "***"))
-}
 
 /// Returns once a folder has outgrown its limits; never, where none is watched.
 async fn outgrown(watched: Option<SizeLimit<'_>>) -> u64 {

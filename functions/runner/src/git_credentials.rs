@@ -1,10 +1,13 @@
 //! A run's credentials for its git hosts. One that has an end is renewed before it, and once when a host
 //! refuses it: a run may outlast several.
 
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use awo_domain::control::{GitCredential, RunnerEvent};
+use awo_domain::control::{CredentialKind, GitCredential, RunnerEvent};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
@@ -15,11 +18,25 @@ use crate::reporter::Reporter;
 const MARGIN: Duration = Duration::from_secs(300);
 /// How often the control API is asked for one credential.
 const TRIES: u32 = 4;
+/// User name of basic authentication beside a token: the one forge that wants a certain name wants
+/// this one.
+const CREDENTIAL_USER: &str = "x-access-token";
+
+/// The end of the name of a setting that has a credential.
+pub(crate) const CREDENTIAL_KEY: &str = ".extraHeader";
+
+/// Credential to read the submodules of the base, where one was issued, and their URLs.
+#[derive(Default)]
+struct SubmoduleAccess {
+    urls: Vec<String>,
+    credential: Option<GitCredential>,
+}
 
 /// The newest credentials. One call at a time renews them; the others wait for it.
 #[derive(Clone)]
 pub(crate) struct GitCredentials {
     newest: Arc<Mutex<Vec<GitCredential>>>,
+    submodules: Arc<Mutex<SubmoduleAccess>>,
     /// Absent where nothing is issued.
     reporter: Option<Reporter>,
     /// Each token that there was: no answer may show one.
@@ -33,14 +50,25 @@ impl GitCredentials {
         GitCredentials {
             tokens: Arc::new(RwLock::new(tokens.collect())),
             newest: Arc::new(Mutex::new(credentials.to_vec())),
+            submodules: Arc::default(),
             reporter,
         }
     }
 
-    /// Tokens that there are or were.
-    pub(crate) fn tokens(&self) -> Vec<String> {
+    /// The text without any token that there is or was, however it is written.
+    pub(crate) fn hidden_in(&self, text: String) -> String {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
-        tokens.clone()
+        let pairs = tokens.iter().map(|token| pair(token));
+        let secrets: Vec<String> = tokens.iter().cloned().chain(pairs).collect();
+        without(&secrets, text)
+    }
+
+    /// True if the newest are an App's.
+    pub(crate) async fn are_of_app(&self) -> bool {
+        let newest = self.newest.lock().await;
+        newest
+            .iter()
+            .any(|one| one.kind == Some(CredentialKind::App))
     }
 
     /// Credentials that are good for a while; if no others are issued, for a moment.
@@ -88,23 +116,28 @@ impl GitCredentials {
 
     /// Replaces a credential; true if there is another one now.
     async fn renew(&self, credential: &mut GitCredential) -> bool {
-        let Some(reporter) = &self.reporter else {
+        let issued = self.issue(&[]).await;
+        let Some(issued) = issued.filter(|issued| issued.host == credential.host) else {
             return false;
         };
-        let issuer = reporter.credential_issuer();
+        *credential = issued;
+        true
+    }
+
+    /// A credential for the run's git host, or one to read these submodules there.
+    async fn issue(&self, submodules: &[String]) -> Option<GitCredential> {
+        let issuer = self.reporter.as_ref()?.credential_issuer();
         let mut backoff = Backoff::new();
         for last in (0..TRIES).rev() {
-            match issuer.git_credential().await {
-                Ok(issued) if issued.host == credential.host => {
+            match issuer.git_credential(submodules).await {
+                Ok(issued) => {
                     self.hide(&issued.token);
-                    *credential = issued;
-                    self.report_one(credential).await;
-                    return true;
+                    self.report_one(&issued).await;
+                    return Some(issued);
                 }
-                Ok(_) => return false,
                 Err(why @ CallError::Refused { .. }) => {
                     tracing::warn!(event = "git_credential_refused", %why, "no other credential for the git host");
-                    return false;
+                    return None;
                 }
                 Err(why) => {
                     tracing::warn!(event = "git_credential_not_issued", %why, "no other credential for the git host yet");
@@ -114,7 +147,32 @@ impl GitCredentials {
                 sleep(backoff.pause()).await;
             }
         }
-        false
+        None
+    }
+
+    /// Gets a credential to read the submodules that the base names, if the run's is an App's: that is for
+    /// the run's repository alone.
+    pub(crate) async fn name_submodules(&self, urls: Vec<String>) {
+        if urls.is_empty() || !self.are_of_app().await {
+            return;
+        }
+        let mut access = self.submodules.lock().await;
+        access.credential = self.issue(&urls).await;
+        access.urls = urls;
+    }
+
+    /// Credentials for submodules that the base names: the run's, unless they are an App's.
+    pub(crate) async fn valid_for_submodules(&self) -> Vec<GitCredential> {
+        if !self.are_of_app().await {
+            return self.valid().await;
+        }
+        let mut access = self.submodules.lock().await;
+        let left = access.credential.as_ref().and_then(left);
+        if left.is_some_and(|left| left <= MARGIN) {
+            let renewed = self.issue(&access.urls).await;
+            access.credential = renewed.or(access.credential.take());
+        }
+        access.credential.iter().cloned().collect()
     }
 
     /// Adds a token to those that no answer may show.
@@ -122,6 +180,55 @@ impl GitCredentials {
         let mut tokens = self.tokens.write().unwrap_or_else(PoisonError::into_inner);
         tokens.push(token.to_owned());
     }
+}
+
+/// The configuration of a call to a remote with these credentials.
+pub(crate) fn settings_of(
+    credentials: &[GitCredential],
+    ca_file: Option<&Path>,
+) -> Vec<(String, String)> {
+    let mut settings = Vec::new();
+    for credential in credentials {
+        let pair = pair(&credential.token);
+        settings.push((
+            format!("http.https://{}/{CREDENTIAL_KEY}", credential.host),
+            format!("Authorization: Basic {pair}"),
+        ));
+    }
+    if !credentials.is_empty() {
+        // git would send the header on to wherever the first answer leads.
+        settings.push(("http.followRedirects".to_owned(), "false".to_owned()));
+    }
+    if let Some(file) = ca_file {
+        let file = file.to_string_lossy().into_owned();
+        settings.push(("http.sslCAInfo".to_owned(), file));
+    }
+    settings
+}
+
+/// A token as basic authentication has it.
+fn pair(token: &str) -> String {
+    STANDARD.encode(format!("{CREDENTIAL_USER}:{token}"))
+}
+
+/// The text without any of the secrets.
+pub(crate) fn without(secrets: &[String], text: String) -> String {
+    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+    secrets.fold(text, |text, secret| text.replace(secret.as_str(), "***"))
+}
+
+/// True if this host refused the credential itself.
+pub(crate) fn is_refusal_of(host: &str, reported: &str) -> bool {
+    let url = format!("https://{host}");
+    let mut after = reported.match_indices(&url).map(|(at, _)| at + url.len());
+    let refusals = [
+        "Authentication failed",
+        "returned error: 401",
+        "could not read Username",
+        "could not read Password",
+    ];
+    after.any(|at| reported[at..].starts_with(['/', '\'']))
+        && refusals.iter().any(|part| reported.contains(part))
 }
 
 /// How long a credential is still good, if it has an end.

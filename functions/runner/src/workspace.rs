@@ -172,7 +172,9 @@ fn not_cloned(why: GitError, source: &GitSource) -> NoWorkspace {
              the runner and start again",
             limit.as_secs()
         ),
-        GitError::TooLarge(_) => format!("cloning {url} failed: {why}"),
+        GitError::TooLarge(_) | GitError::TokenRefused { .. } => {
+            format!("cloning {url} failed: {why}")
+        }
         GitError::Failed(ref reported) => match clone_fault(reported) {
             Some(CloneFault::NoBranch) => format!(
                 "{url} has no branch {branch}: use an existing branch, or omit it for the default \

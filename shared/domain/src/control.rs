@@ -11,6 +11,7 @@
 mod baseline;
 pub mod bedrock;
 mod children;
+mod claim;
 mod diff;
 mod endpoints;
 mod environment;
@@ -28,6 +29,7 @@ use utoipa::ToSchema;
 
 pub use baseline::{BaselineAnswer, BaselineRequest, MAX_BASELINE_BYTES, baseline_path};
 pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_path};
+pub use claim::{CLAIM_PATH, Claim};
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
 pub use endpoints::{BaseUrl, ModelEndpoint, ProviderSettings};
 pub use environment::{RegistryAccess, RunEnvironment, SecretValue, ServicePort};
@@ -50,9 +52,6 @@ use crate::template::Hooks;
 use crate::usage::{ModelUsage, PricedUsage};
 use crate::verification::{BaselineComparison, Evidence, Level, PluginResult, Status, TestCounts};
 use crate::{OrgId, RunId, TaskPrompt, Timestamp, WorkOrderId};
-
-/// The path of the claim; `POST` with a [`Claim`], answered by a [`RunSpec`].
-pub const CLAIM_PATH: &str = "/control/claim";
 
 /// A header of every answer of the control function, whatever its status. A refusal without it comes from
 /// something in between (a firewall, the gateway, a proxy) and means nothing for the run.
@@ -85,16 +84,6 @@ pub const MAX_CONFLICT_FILES: usize = 50;
 pub const MAX_NAMED_FILES: usize = 50;
 /// Longest name of a file in an event, in characters.
 pub const MAX_FILE_NAME: usize = 300;
-
-/// Trades the nonce for a token.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Claim {
-    /// The nonce, whole.
-    pub nonce: String,
-    /// 64 lower-case hex digits that the runner generated; the service stores their hash.
-    pub token: String,
-}
 
 /// Most runs have never waited, and the release before this one does not know of it.
 #[expect(

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use url::{Host, Url};
 
-use crate::webhook::address::special;
+use crate::webhook::private_hosts::PrivateHosts;
 
 /// Longest address of an API, in bytes.
 const MAX_API_URL: usize = 2_048;
@@ -133,24 +133,15 @@ impl ApiUrl {
         &self.0
     }
 
-    /// Checks that calls stay off special addresses (private, loopback, link-local): the service is
-    /// inside a network that organizations are not. `is_listed` says of a host, or of an address,
-    /// that the operator lets calls go there. A name is checked when it is listed or not alone; what
-    /// it resolves to is its own network's matter.
+    /// Checks that calls stay off special addresses (private, loopback, link-local) that the operator has not
+    /// listed: the service is inside a network that organizations are not. What a name resolves to is its own
+    /// network's matter.
     ///
     /// # Errors
     /// A sentence that names the address.
-    pub fn check_reach(&self, is_listed: impl Fn(&str) -> bool) -> Result<(), String> {
+    pub fn check_reach(&self, hosts: &PrivateHosts) -> Result<(), String> {
         let url = Url::parse(&self.0).map_err(|why| why.to_string())?;
-        let Some(address) = host_address(&url) else {
-            return Ok(());
-        };
-        match special(address) {
-            Some(special) if !is_listed(&address.to_string()) => {
-                Err(format!("{address} {special}"))
-            }
-            _ => Ok(()),
-        }
+        hosts.judge(&url).map_err(|why| why.to_string())
     }
 }
 
@@ -240,6 +231,7 @@ impl HostSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::webhook::address::Reach;
 
     #[test]
     fn public_hosts_are_known_without_a_setting_and_others_are_not() {
@@ -299,6 +291,7 @@ mod tests {
 
     #[test]
     fn an_api_at_a_special_address_needs_the_operators_list() {
+        let none = PrivateHosts::none(Reach::Public);
         for special in [
             "https://10.0.0.7/api/v4",
             "https://169.254.169.254/api/v4",
@@ -306,10 +299,12 @@ mod tests {
             "https://[::1]/api/v4",
         ] {
             let url = ApiUrl::parse(special).unwrap();
-            assert!(url.check_reach(|_| false).is_err(), "{special}");
-            assert!(url.check_reach(|_| true).is_ok(), "{special}");
+            assert!(url.check_reach(&none).is_err(), "{special}");
         }
+        let listed = PrivateHosts::parse(["10.0.0.0/8".to_owned()], Reach::Public).unwrap();
+        let private = ApiUrl::parse("https://10.0.0.7/api/v4").unwrap();
+        assert_eq!(private.check_reach(&listed), Ok(()));
         let public = ApiUrl::parse("https://93.184.216.34/api/v4").unwrap();
-        assert!(public.check_reach(|_| false).is_ok());
+        assert!(public.check_reach(&none).is_ok());
     }
 }

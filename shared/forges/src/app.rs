@@ -77,7 +77,16 @@ impl AppKey {
     }
 }
 
-/// A token of an installation, for one repository.
+/// Repositories that a token is for, with what it may do there.
+#[derive(Debug, Clone, Copy)]
+pub enum TokenScope<'a> {
+    /// The repository of a run, with the rights that a run needs and no others.
+    Run,
+    /// Other repositories of the same owner, by their names, to read them.
+    Submodules(&'a [String]),
+}
+
+/// A token of an installation.
 pub struct InstallationToken {
     /// The token.
     pub token: String,
@@ -85,8 +94,8 @@ pub struct InstallationToken {
     pub expires_at: Timestamp,
 }
 
-/// A token for the repository of `api` alone, with the rights that a run needs and no others; none
-/// if the App is not installed for it.
+/// A token for these repositories alone; none if the App is not installed for the one of `api`, or for none
+/// of the others.
 ///
 /// # Errors
 /// A [`Fault`] of a call.
@@ -94,6 +103,7 @@ pub async fn installation_token(
     api: &Api,
     hosts: &Hosts,
     (key, app): (&AppKey, AppSetting),
+    scope: TokenScope<'_>,
     now: Timestamp,
 ) -> Result<Option<InstallationToken>, Fault> {
     let broken = |why: String| Fault::Refused(StatusCode::UNAUTHORIZED, why);
@@ -101,19 +111,54 @@ pub async fn installation_token(
     let statement = statement.map_err(|_| broken("the App's key does not sign".to_owned()))?;
     let rest = Rest::new(hosts, api.url.clone(), &statement, github::headers());
     let rest = rest.map_err(broken)?;
-    let Some(installation) = installation(&rest, api, app).await? else {
+    let found = match app.installation_id {
+        Some(id) => Some(id),
+        None => installation(&rest, &api.path).await?,
+    };
+    let Some(installation) = found else {
         return Ok(None);
     };
-    let body = json!({
-        "repositories": [api.path.last()],
-        "permissions": { "contents": "write", "pull_requests": "write", "metadata": "read" },
-    });
+    let names = match scope {
+        TokenScope::Submodules(names) => names,
+        TokenScope::Run => {
+            let permissions =
+                json!({ "contents": "write", "pull_requests": "write", "metadata": "read" });
+            let body = json!({ "repositories": [api.path.last()], "permissions": permissions });
+            return issue(&rest, installation, &body).await;
+        }
+    };
+    let permissions = json!({ "contents": "read", "metadata": "read" });
+    let body = json!({ "repositories": names, "permissions": permissions });
+    if let Some(issued) = issue(&rest, installation, &body).await? {
+        return Ok(Some(issued));
+    }
+    // One that it does not have is enough for a refusal of all.
+    let mut covered = Vec::new();
+    for name in names {
+        let path = [api.path[0].clone(), name.clone()];
+        if self::installation(&rest, &path).await? == Some(installation) {
+            covered.push(name);
+        }
+    }
+    if covered.is_empty() || covered.len() == names.len() {
+        return Ok(None);
+    }
+    let body = json!({ "repositories": covered, "permissions": permissions });
+    issue(&rest, installation, &body).await
+}
+
+/// A token of an installation; none if it does not have the repositories.
+async fn issue(
+    rest: &Rest,
+    installation: u64,
+    body: &Value,
+) -> Result<Option<InstallationToken>, Fault> {
     let path = format!("app/installations/{installation}/access_tokens");
     let call = Call {
         method: Method::POST,
         path: &path,
         query: &[],
-        body: Some(&body),
+        body: Some(body),
     };
     let answer = match rest.call(&call, github::judge).await {
         // The installation is gone, or does not have the repository.
@@ -139,11 +184,8 @@ pub async fn installation_token(
 }
 
 /// The installation that has the repository.
-async fn installation(rest: &Rest, api: &Api, app: AppSetting) -> Result<Option<u64>, Fault> {
-    if app.installation_id.is_some() {
-        return Ok(app.installation_id);
-    }
-    let path = format!("repos/{}/installation", api.path.join("/"));
+async fn installation(rest: &Rest, repository: &[String]) -> Result<Option<u64>, Fault> {
+    let path = format!("repos/{}/installation", repository.join("/"));
     let call = Call {
         method: Method::GET,
         path: &path,

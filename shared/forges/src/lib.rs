@@ -18,7 +18,7 @@ use awo_domain::forge::ForgeKind;
 use awo_domain::pull_request::PullRequestUrl;
 use http::StatusCode;
 
-pub use app::{AppKey, AppKeyFault, InstallationToken, installation_token};
+pub use app::{AppKey, AppKeyFault, InstallationToken, TokenScope, installation_token};
 pub use forge::Forge;
 pub use hosts::Hosts;
 pub use repository::HostedRepository;

@@ -22,6 +22,11 @@ pub trait Answers: Default + Send + 'static {
     /// Its answer to a call with another token.
     fn unauthorized() -> (u16, Value);
 
+    /// Its answer to a call with a credential of another kind than the double's own token.
+    fn answer_other(&mut self, _bearer: &str, _call: &Call) -> (u16, Value) {
+        Self::unauthorized()
+    }
+
     /// The pull requests that there are.
     fn pulls(&self) -> Vec<Value>;
 }
@@ -55,7 +60,7 @@ pub struct Call {
 }
 
 #[derive(Debug, Default)]
-struct Stored<A> {
+struct StoredForge<A> {
     calls: Vec<Call>,
     turns: Vec<(&'static str, &'static str, Turn)>,
     forge: A,
@@ -65,7 +70,7 @@ struct Stored<A> {
 #[derive(Debug)]
 pub struct ForgeDouble<A> {
     token: String,
-    stored: Arc<Mutex<Stored<A>>>,
+    stored: Arc<Mutex<StoredForge<A>>>,
 }
 
 impl<A> Clone for ForgeDouble<A> {
@@ -122,17 +127,19 @@ impl<A: Answers> ForgeDouble<A> {
         Router::new().fallback(handle::<A>).with_state(self.clone())
     }
 
-    fn stored(&self) -> MutexGuard<'_, Stored<A>> {
+    fn stored(&self) -> MutexGuard<'_, StoredForge<A>> {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answer(&self, call: &Call) -> (u16, Value) {
         let given = call.headers.get("authorization");
         let given = given.and_then(|value| value.to_str().ok());
-        if given != Some(&format!("Bearer {}", self.token)) {
-            return A::unauthorized();
+        let given = given.and_then(|value| value.strip_prefix("Bearer "));
+        match given {
+            Some(given) if given == self.token => self.stored().forge.answer(call),
+            Some(given) => self.stored().forge.answer_other(given, call),
+            None => A::unauthorized(),
         }
-        self.stored().forge.answer(call)
     }
 }
 

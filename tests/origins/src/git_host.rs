@@ -15,6 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::backend;
 use crate::gitea::Gitea;
 use crate::github::Github;
+use crate::github_app::Admission;
 use crate::gitlab::Gitlab;
 use crate::serve::{Identity, Server, serve};
 
@@ -60,6 +61,7 @@ struct App {
     root: PathBuf,
     token: String,
     access: Access,
+    github: Github,
     seen: Arc<Mutex<HostLog>>,
 }
 
@@ -74,13 +76,14 @@ impl GitHost {
         let identity = Identity::of_loopback();
         std::fs::write(dir.path().join("ca.pem"), &identity.pem).expect("a file");
         let seen = Arc::new(Mutex::new(HostLog::default()));
+        let github = Github::new(token);
         let app = App {
             root: dir.path().join("repositories"),
             token: token.to_owned(),
             access,
+            github: github.clone(),
             seen: Arc::clone(&seen),
         };
-        let github = Github::new(token);
         let (gitlab, gitea) = (Gitlab::new(token), Gitea::new(token));
         let router = Router::new()
             .nest("/api/v3", github.router())
@@ -144,6 +147,40 @@ impl GitHost {
     }
 }
 
+impl App {
+    /// Judges a token of the installation of GitHub's App, given as basic authentication.
+    fn admission(&self, given: Option<&str>, path: &str, pushes: bool) -> Admission {
+        let given = given.and_then(|given| given.strip_prefix("Basic "));
+        let given = given.and_then(|pair| STANDARD.decode(pair).ok());
+        let given = given.and_then(|pair| String::from_utf8(pair).ok());
+        let token = given
+            .as_deref()
+            .and_then(|pair| pair.strip_prefix("x-access-token:"));
+        let mut names = path.trim_start_matches('/').splitn(3, '/');
+        let owner = names.next().unwrap_or_default();
+        let name = names.next().unwrap_or_default().trim_end_matches(".git");
+        let repository = format!("{owner}/{name}");
+        self.github.change(|github| match (token, &github.app) {
+            (Some(token), Some(app)) => app.admits(token, &repository, ("contents", pushes)),
+            _ => Admission::Unknown,
+        })
+    }
+
+    /// Texts that no command line may hold.
+    fn secrets(&self, pair: &str) -> Vec<String> {
+        let issued = self.github.change(|github| {
+            let issued = github.app.iter().flat_map(|app| &app.issued);
+            issued
+                .map(|issued| issued.token.clone())
+                .collect::<Vec<_>>()
+        });
+        [self.token.clone(), pair.to_owned()]
+            .into_iter()
+            .chain(issued)
+            .collect()
+    }
+}
+
 async fn handle(
     State(app): State<Arc<App>>,
     method: Method,
@@ -158,18 +195,30 @@ async fn handle(
         let path = uri.path().to_owned();
         let call = (method.to_string(), path, given.map(str::to_owned));
         seen.calls.push(call);
-        seen.leaks.extend(leaks(&[&app.token, &wanted]));
+        seen.leaks.extend(leaks(&app.secrets(&wanted)));
     }
     if let Access::Redirect(base) = &app.access {
         let to = format!("{base}{uri}");
         return plain(301, "location", &to, "moved");
     }
-    let is_known = given == Some(&format!("Basic {wanted}"));
-    if app.access != Access::Public && !is_known {
-        return plain(401, "www-authenticate", "Basic realm=\"git\"", "who is it");
-    }
     let service = format!("{}{}", uri.path(), uri.query().unwrap_or_default());
     let pushes = service.contains("git-receive-pack");
+    let is_known = given == Some(&format!("Basic {wanted}"));
+    if app.access != Access::Public && !is_known {
+        match app.admission(given, uri.path(), pushes) {
+            Admission::Admitted => {}
+            Admission::Unknown => {
+                return plain(401, "www-authenticate", "Basic realm=\"git\"", "who is it");
+            }
+            Admission::Elsewhere => {
+                return plain(404, "content-type", "text/plain", "Repository not found.");
+            }
+            Admission::Less => {
+                let why = "Write access to repository not granted.";
+                return plain(403, "content-type", "text/plain", why);
+            }
+        }
+    }
     if app.access == Access::Nothing || (app.access == Access::Read && pushes) {
         // A host that quotes what it was sent.
         let quoted = format!("{} may not", app.token);
@@ -186,11 +235,11 @@ fn plain(status: u16, name: &str, value: &str, text: &str) -> Response<Body> {
 }
 
 /// Command lines that hold one of the marks.
-fn leaks(marks: &[&str]) -> Vec<String> {
+fn leaks(marks: &[String]) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").expect("processes").flatten();
     let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
     let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
     lines
-        .filter(|line| marks.iter().any(|mark| line.contains(mark)))
+        .filter(|line| marks.iter().any(|mark| line.contains(mark.as_str())))
         .collect()
 }

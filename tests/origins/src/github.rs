@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::forge_double::{Answers, ForgeDouble};
 pub use crate::forge_double::{Call, Turn};
+use crate::github_app::{Admission, App};
 
 /// The user who is no collaborator anywhere.
 pub const STRANGER: &str = "stranger";
@@ -13,6 +14,8 @@ pub const STRANGER: &str = "stranger";
 #[derive(Debug, Default)]
 pub struct GithubState {
     pulls: Vec<Value>,
+    /// The App that is known here.
+    pub app: Option<App>,
 }
 
 /// An API for one token.
@@ -51,6 +54,24 @@ impl Answers for GithubState {
 
     fn unauthorized() -> (u16, Value) {
         (401, refusal("Bad credentials", 401))
+    }
+
+    /// A statement of the App, or a token of its installation.
+    fn answer_other(&mut self, bearer: &str, call: &Call) -> (u16, Value) {
+        let Some(app) = &mut self.app else {
+            return Self::unauthorized();
+        };
+        if App::is_asked(call) {
+            return app.answer(bearer, call);
+        }
+        let repository = call.parts().get(1..3).unwrap_or_default().join("/");
+        let writes = call.method != "GET";
+        match app.admits(bearer, &repository, ("pull_requests", writes)) {
+            Admission::Admitted => self.answer(call),
+            Admission::Unknown => Self::unauthorized(),
+            Admission::Elsewhere => (404, refusal("Not Found", 404)),
+            Admission::Less => (403, refusal("Resource not accessible by integration", 403)),
+        }
     }
 
     fn pulls(&self) -> Vec<Value> {

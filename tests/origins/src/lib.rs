@@ -11,6 +11,7 @@ pub mod forge_double;
 pub mod git_host;
 pub mod gitea;
 pub mod github;
+pub mod github_app;
 pub mod gitlab;
 
 mod backend;

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says so and ends"
 )]
 
+mod apps;
 mod audit;
 mod authorisation;
 mod bad_input;

@@ -134,6 +134,11 @@ impl Repository {
             }
             let blob = format!("{}:.gitmodules", level.commit);
             let named = self.named_submodules(&level.dir, &blob).await?;
+            if level.depth == 0 {
+                let urls = linked_urls(&level.url, &links, &named);
+                let named = self.git.credentials.name_submodules(urls);
+                self.git.unless_stopped(named).await?;
+            }
             for (link, hash) in links {
                 let path = level.path.join(&link);
                 if all.fetched.len() + all.missing.len() >= MAX_SUBMODULES {
@@ -237,6 +242,7 @@ impl Repository {
         fetch.git_dir = Some(&submodule.dir);
         fetch.remote = true;
         fetch.anonymous = !submodule.of_base;
+        fetch.submodule = true;
         fetch.limit = Some(limit);
         fetch.watched = Some(SizeLimit {
             dir: &objects,
@@ -279,6 +285,18 @@ impl Repository {
         let answer = self.git.answer(list).await?;
         Ok(read_named(&answer.stdout))
     }
+}
+
+/// URLs of the submodules that a commit of the repository at `url` links and names.
+fn linked_urls(url: &str, links: &[(PathBuf, String)], named: &[SubmoduleEntry]) -> Vec<String> {
+    let is_linked = |entry: &&SubmoduleEntry| {
+        links
+            .iter()
+            .any(|(path, _)| entry.path.as_ref() == Some(path))
+    };
+    let urls = named.iter().filter(is_linked);
+    let urls = urls.filter_map(|entry| resolved(url, entry.url.as_ref()?));
+    urls.take(MAX_SUBMODULES).collect()
 }
 
 /// `<mode> commit <hash> TAB <path>`.

@@ -20,6 +20,7 @@ mod steps;
 mod submodules;
 mod tools;
 mod verdicts;
+mod workflows;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -54,6 +55,7 @@ use integration::Integration;
 use outages::Patience;
 use protection::left_out_feedback;
 use submodules::submodules_feedback;
+use verdicts::Verdict;
 
 /// How the loop came to its end.
 pub(crate) enum LoopEnd {
@@ -254,13 +256,6 @@ impl Tally {
             ..Tally::default()
         }
     }
-}
-
-/// How an iteration ended, if the run goes on or fails with it.
-enum Verdict {
-    Passed,
-    /// With the number of failing checks, and what to say if it was the last one.
-    NotPassed(usize, RunError),
 }
 
 struct Work<'a> {

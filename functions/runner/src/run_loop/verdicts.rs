@@ -5,7 +5,7 @@ use awo_domain::control::{Outcome, RunnerEvent};
 use awo_domain::environment::SecretPhase;
 use awo_domain::plugin::{Plugin, applicable};
 use awo_domain::profile::GitMode;
-use awo_domain::run::RunErrorCode;
+use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::verification::{Check, Evidence, Level, Status};
 
 use super::baselines::{BASELINE_CHECK, with_baseline};
@@ -13,7 +13,7 @@ use super::gates::remarks;
 use super::protection::{UNVERIFIED, names, path_names, restored_feedback};
 use super::submodules::unpublished_check;
 use super::tools::missing_tool;
-use super::{Abort, Tally, Verdict, Work, fail};
+use super::{Abort, Tally, Work, fail};
 use crate::delivery::{self, Delivery};
 use crate::git::GitError;
 use crate::layout;
@@ -25,6 +25,13 @@ use crate::verify::{self, Judgement, NotPrepared, Subject, Tree, Verification};
 
 /// The check that stands for the environment's setup.
 const SETUP_CHECK: &str = "environment";
+
+/// End of an iteration, if the run goes on or fails with it.
+pub(super) enum Verdict {
+    Passed,
+    /// With the number of failing checks, and what to say if it was the last one.
+    NotPassed(usize, RunError),
+}
 
 /// A judgement, and names of files that the commit changed of what it is judged by.
 pub(super) struct JudgedCommit {
@@ -163,6 +170,12 @@ impl Work<'_> {
     /// Judgement of the newest commit, with its changes of tests and gate.
     async fn judge(&self, tally: &Tally, plugins: &[Plugin]) -> Result<JudgedCommit, Abort> {
         if let Some(check) = unpublished_check(&tally.unpublished) {
+            let result = verify::not_judged(plugins, check);
+            return Ok(JudgedCommit::from(Judgement::from(result)));
+        }
+        if let Some(commit) = &tally.commit
+            && let Some(check) = self.workflows_check(commit).await?
+        {
             let result = verify::not_judged(plugins, check);
             return Ok(JudgedCommit::from(Judgement::from(result)));
         }

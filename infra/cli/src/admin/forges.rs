@@ -1,7 +1,9 @@
 //! Forges of an organization's git hosts.
 
+use awo_cloud::settings;
 use awo_domain::OrgId;
 use awo_domain::forge::{ApiUrl, AppSetting, ForgeKind, ForgeSetting, GitHostName, app_secret};
+use awo_domain::webhook::address::Reach;
 use awo_forges::AppKey;
 use clap::Args;
 use serde_json::{Value, json};
@@ -97,9 +99,10 @@ pub(super) async fn set(
     org: &OrgId,
     arguments: &ForgeArguments,
 ) -> Result<Value, Failure> {
-    if let Some(url) = &arguments.api_url {
-        // The local service is in the network of its operator.
-        let checked = url.check_reach(|_| stores.is_local);
+    // The local service is in the network of its operator.
+    if let Some(url) = arguments.api_url.as_ref().filter(|_| !stores.is_local) {
+        let listed = settings::private_hosts(&stores.cloud.environment, Reach::Public);
+        let checked = url.check_reach(&listed.map_err(unset)?);
         checked.map_err(|why| Failure::Usage(format!("--api-url: {why}")))?;
     }
     stores.organization(org).await?;

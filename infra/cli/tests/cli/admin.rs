@@ -53,6 +53,12 @@ impl World {
         CallOutput::of(call.output().await.unwrap())
     }
 
+    pub async fn fed(&self, args: &[&str], input: &str) -> CallOutput {
+        let mut call = command(["admin", "--json"]);
+        call.args(args).env("AWO_DATA_DIR", self.dir.path());
+        fed(call, input).await
+    }
+
     pub async fn client(&self, key: &str, args: &[&str]) -> CallOutput {
         let mut call = command(args.iter().chain(&["--json"]));
         call.env("AWO_URL", &self.service.base_url)

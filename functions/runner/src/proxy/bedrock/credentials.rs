@@ -30,12 +30,15 @@ impl CredentialIssuer {
         CredentialIssuer { client, control }
     }
 
-    /// Another credential for the run's git host.
-    pub(crate) async fn git_credential(&self) -> Result<GitCredential, CallError> {
-        let client = self.client.clone();
+    /// Another credential for the run's git host, or one to read these submodules there.
+    pub(crate) async fn git_credential(
+        &self,
+        submodules: &[String],
+    ) -> Result<GitCredential, CallError> {
+        let (client, submodules) = (self.client.clone(), submodules.to_vec());
         let issued = self
             .control
-            .spawn(async move { client.git_credential().await });
+            .spawn(async move { client.git_credential(&submodules).await });
         issued
             .await
             .unwrap_or_else(|why| Err(CallError::TryAgain(why.to_string())))
