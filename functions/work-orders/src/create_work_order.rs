@@ -5,7 +5,7 @@ use std::sync::Arc;
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::work_orders::output::WorkOrderShape;
 use awo_domain::Error;
-use awo_execution::opening::{OpenOutcome, OpenRequest, Opener};
+use awo_execution::opening::{OpenOutcome, OpenRequest, Opener, Requester};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
@@ -39,7 +39,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     };
     let request = OpenRequest {
         org: call.org(),
-        key_id: &call.caller.key_id,
+        requester: Requester::Client(&call.caller.key_id),
         body,
         now: call.now,
     };

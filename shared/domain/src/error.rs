@@ -39,6 +39,8 @@ pub enum Resource {
     Webhook,
     /// A budget.
     Budget,
+    /// A schedule.
+    Schedule,
     /// A statement.
     Statement,
     /// A delivery of a webhook.
@@ -60,6 +62,7 @@ impl fmt::Display for Resource {
             Resource::EnvironmentSecret => "secret of this environment",
             Resource::Webhook => "webhook",
             Resource::Budget => "budget",
+            Resource::Schedule => "schedule",
             Resource::Statement => "statement",
             Resource::Delivery => "delivery",
             Resource::Route => "route",

@@ -15,10 +15,11 @@ use awo_domain::environment::{Containers, ContainersId, EnvironmentName, Size};
 use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;
 use awo_domain::run::RunStatus;
+use awo_domain::schedule::Origin;
 use awo_domain::source::GitSource;
 use awo_domain::template::Hooks;
 use awo_domain::work_order::{Order, Terms, WorkOrderStatus};
-use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
+use awo_domain::{Error, OrgId, RunId, ScheduleId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -37,6 +38,7 @@ use crate::ledger::holds::ParentsHold;
 use crate::queue::tally::QueueLimits;
 use crate::runs::RunItem;
 use crate::runs::lifecycle::dispatch::EntryItem;
+use crate::schedules::ScheduleStep;
 use crate::work_orders::prompts::StoredPrompt;
 use crate::work_orders::refusals::refused;
 
@@ -86,9 +88,15 @@ pub struct WorkOrder {
     /// The values of its cost labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cost_labels: BTreeMap<String, String>,
-    /// The id of the key that created it; of what an agent asked for, the parent's.
+    /// The id of the key or the schedule that created it; of what an agent asked for, the parent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_id: Option<String>,
+    /// The id of the key that had last written that schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<String>,
+    /// The cause, unless a client created it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// How many are above it.
     #[serde(default)]
     pub depth: u32,
@@ -134,6 +142,8 @@ pub struct NewWorkOrder {
     pub order: Order,
     /// Whom its cost is put down to.
     pub account: Account,
+    /// The step of the schedule that creates it, if one does.
+    pub step: Option<ScheduleStep>,
     /// How many work orders are above it.
     pub depth: u32,
     /// The parent's run that asked for it, if one did: it must still be the newest, and what is
@@ -176,6 +186,8 @@ impl NewWorkOrder {
             containers: containers.map(|containers| containers.id()),
             cost_labels: self.account.labels.clone(),
             key_id: self.account.key_id.clone(),
+            written_by: self.account.written_by.clone(),
+            origin: self.step.as_ref().and_then(ScheduleStep::origin),
             depth: self.depth,
             children: 0,
             start_commit: order.start_commit,
@@ -197,6 +209,8 @@ pub struct WorkOrderFilter {
     pub tenant_user_id: Option<String>,
     /// Parts of one work order.
     pub parent_id: Option<WorkOrderId>,
+    /// Created by one schedule.
+    pub schedule_id: Option<ScheduleId>,
 }
 
 impl Store {
@@ -270,6 +284,9 @@ impl Store {
         };
         if let Some(parent) = &work_order.terms.parent_id {
             transaction = transaction.add_child(parent, new)?;
+        }
+        if let Some(step) = &new.step {
+            transaction = transaction.schedule_step(&step.created(&new.id))?;
         }
         transaction.store_response(org, response, now)
     }

@@ -39,10 +39,15 @@ impl Store {
         }
         .newest_first()
         .filter("tenantContext.tenantId", filter.tenant_id.clone())
-        .filter("tenantContext.tenantUserId", filter.tenant_user_id.clone());
+        .filter("tenantContext.tenantUserId", filter.tenant_user_id.clone())
+        .filter(
+            "origin.scheduleId",
+            filter.schedule_id.as_ref().map(ToString::to_string),
+        );
         let by_tally = filter.tenant_id.is_none()
             && filter.tenant_user_id.is_none()
-            && filter.parent_id.is_none();
+            && filter.parent_id.is_none()
+            && filter.schedule_id.is_none();
         let total = async {
             let whole = slice.clone();
             if by_tally {
