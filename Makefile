@@ -141,6 +141,11 @@ test-model: ## Compare N random sequences of all operations with the model (N=10
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
 		cargo test --locked -p awo-tests --test product model:: -- --nocapture
 
+test-schedules: ## Compare the times of N random cron expressions with croniter and cron-parser (N=10000; SEED=… repeats them)
+	@cargo build --locked -p awo-schedules --example cron-cases
+	@tests/schedules/run.sh '$(abspath $(TARGET_DIR))/schedules' '$(BIN_DIR)/examples/cron-cases' \
+		'$(or $(N),10000)' '$(or $(SEED),$(shell date +%s))'
+
 test-crash: programs ## Test all crash points: each AWS call of each step, with each fault (make test raises one of seven faults in each call, another one each day)
 	AWO_CRASH_PART=all cargo test --workspace --locked --test product -- \
 		crash_points:: families:: purge::crashes:: cost_reports::whatever environments::crashes:: --nocapture
@@ -207,4 +212,4 @@ bench-repositories: programs ## Measure plans, verdicts and seeded faults of rea
 include infra/deploy.mk
 include infra/release.mk
 
-.PHONY: check-attacks help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-forges test-console test-tutorials test-clients test-outage test-crash test-model lint bench bench-caches bench-console bench-machine bench-repositories
+.PHONY: check-attacks help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-forges test-console test-tutorials test-clients test-outage test-crash test-model test-schedules lint bench bench-caches bench-console bench-machine bench-repositories

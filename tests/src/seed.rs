@@ -59,6 +59,7 @@ impl<'a> Seed<'a> {
             order: order(tenant),
             account,
             depth: 0,
+            step: None,
             asked_by: None,
             follow_up: None,
             max_iterations: 1,

@@ -1,11 +1,11 @@
-//! `GET /v1/work-orders`: newest first, by status, tenant, parent and thread.
+//! `GET /v1/work-orders`: newest first, by status, tenant, parent, thread and schedule.
 
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::work_orders::output::WorkOrderShape;
 use awo_domain::work_order::WorkOrderStatus;
-use awo_domain::{Error, WorkOrderId};
+use awo_domain::{Error, ScheduleId, WorkOrderId};
 use awo_http::page::{DEFAULT_LIMIT, Paging};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
@@ -36,6 +36,9 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         }),
         thread_id: query.parsed("threadId", "must be the id of a thread", |text| {
             WorkOrderId::parse(text).ok()
+        }),
+        schedule_id: query.parsed("scheduleId", "must be the id of a schedule", |text| {
+            ScheduleId::parse(text).ok()
         }),
     };
     let paging = Paging::of(&call, &query, DEFAULT_LIMIT, &format!("{filter:?}"));

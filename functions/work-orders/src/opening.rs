@@ -2,7 +2,7 @@
 
 use awo_contract::work_orders::output::WorkOrderShape;
 use awo_domain::Error;
-use awo_execution::opening::{OpenOutcome, OpenRequest, Opener, RequestBody};
+use awo_execution::opening::{OpenOutcome, OpenRequest, Opener, RequestBody, Requester};
 use awo_http::{Answer, Call};
 use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
@@ -21,7 +21,7 @@ pub(crate) async fn open(
     };
     let request = OpenRequest {
         org: call.org(),
-        key_id: &call.caller.key_id,
+        requester: Requester::Client(&call.caller.key_id),
         body,
         now: call.now,
     };

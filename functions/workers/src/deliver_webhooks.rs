@@ -18,7 +18,7 @@ use awo_cloud::notifications::{NotificationQueue, Notifier};
 use awo_cloud::settings::webhook_schedule;
 use awo_cloud::{Clock, Cloud, Mint, SetupError};
 use awo_domain::webhook::delivery::{BATCH_MS, SENDING_MS};
-use awo_domain::webhook::schedule::Schedule;
+use awo_domain::webhook::schedule::RetrySchedule;
 use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::webhooks::addressed::AddressedDelivery;
@@ -44,7 +44,7 @@ pub struct State {
     queue: NotificationQueue,
     notifier: Notifier,
     sender: Sender,
-    schedule: Schedule,
+    schedule: RetrySchedule,
     hidden: InFlightCount,
 }
 

@@ -10,6 +10,7 @@ mod ledgers;
 mod notifications;
 mod part;
 mod purges;
+mod schedules;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId};
 use awo_execution::endings::Endings;
 use awo_execution::launcher::Launcher;
+use awo_execution::scheduler::Scheduler;
 use awo_execution::stopper::Stopper;
 use awo_execution::verifier::Verifier;
 use awo_store::Store;
@@ -42,6 +44,7 @@ pub struct State {
     endings: Endings,
     verifier: Verifier,
     stopper: Stopper,
+    scheduler: Arc<Scheduler>,
     credits_per_usd: MicroCredits,
 }
 
@@ -89,6 +92,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         endings: Endings::new(cloud)?,
         verifier: Verifier::new(cloud)?,
         stopper: Stopper::new(cloud)?,
+        scheduler: Arc::new(Scheduler::new(cloud)?),
         credits_per_usd: settings::rates(&cloud.environment)?.credits_per_usd,
     })
 }
@@ -140,5 +144,6 @@ async fn sweep(state: &State, part: Part, bounds: Bounds, swept: &mut SweepRepor
             Box::pin(costs::add(state, bounds, swept)).await;
         }
         Part::Ledgers => Box::pin(ledgers::check(state, bounds, swept)).await,
+        Part::Schedules => Box::pin(schedules::fire_due(state, bounds, swept)).await,
     }
 }

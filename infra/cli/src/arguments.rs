@@ -145,6 +145,8 @@ pub enum Command {
     Listen(crate::listen::arguments::Listen),
     /// Send a sample event to the receiver of awo listen
     Trigger(crate::listen::arguments::Trigger),
+    /// Manage schedules: work orders at the times of a cron expression
+    Schedules(crate::schedules::arguments::Schedules),
     /// Manage environments: variables, secrets, setup, caches, registries, size
     Environments(crate::environments::arguments::Environments),
     /// Manage harness profiles

@@ -45,6 +45,7 @@ mod read;
 mod reference;
 mod reference_pages;
 mod repository;
+mod schedules;
 mod screen;
 mod sse;
 mod standing;
@@ -178,6 +179,7 @@ async fn on_service(
         Command::Finance(wanted) => finance::run(client, &wanted.action, output).await,
         Command::Webhooks(wanted) => webhooks::run(client, &wanted.action, output).await,
         Command::Listen(wanted) => listen::run(client, wanted, environment, output).await,
+        Command::Schedules(wanted) => schedules::run(client, &wanted.action, output).await,
         Command::Environments(wanted) => environments::run(client, &wanted.action, output).await,
         Command::Profiles(wanted) => profiles::run(client, &wanted.action, output).await,
         Command::Templates(wanted) => templates::run(client, &wanted.action, output).await,

@@ -54,6 +54,7 @@ pub const GROUPS: &[(&str, &[ApiProgram])] = &[
     ("profiles", awo_profiles::PROGRAMS),
     ("queue", awo_queue::PROGRAMS),
     ("runs", awo_runs::PROGRAMS),
+    ("schedules", awo_schedules_api::PROGRAMS),
     ("templates", awo_templates::PROGRAMS),
     ("usage", awo_usage::PROGRAMS),
     ("verification", awo_verification::PROGRAMS),

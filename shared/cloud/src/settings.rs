@@ -6,7 +6,7 @@ use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::private_hosts::{PRIVATE_HOSTS, PrivateHosts};
-use awo_domain::webhook::schedule::Schedule;
+use awo_domain::webhook::schedule::RetrySchedule;
 use awo_store::capacity::permits::MaxTasks;
 use awo_store::queue::tally::QueueLimits;
 use awo_store::runs::details::DetailsRetention;
@@ -196,12 +196,12 @@ pub fn webhook_reach(environment: &Environment) -> Reach {
 ///
 /// # Errors
 /// [`SetupError`] if the setting does not read.
-pub fn webhook_schedule(environment: &Environment) -> Result<Schedule, SetupError> {
+pub fn webhook_schedule(environment: &Environment) -> Result<RetrySchedule, SetupError> {
     const NAME: &str = "AWO_WEBHOOK_RETRY_DELAYS_MS";
     let Some(delays) = environment.get(NAME) else {
-        return Ok(Schedule::default());
+        return Ok(RetrySchedule::default());
     };
-    Schedule::parse(&delays).map_err(|why| SetupError::Invalid {
+    RetrySchedule::parse(&delays).map_err(|why| SetupError::Invalid {
         name: NAME.to_owned(),
         why,
     })

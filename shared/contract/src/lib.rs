@@ -21,6 +21,7 @@ pub mod queue;
 pub mod record;
 pub mod routes;
 pub mod runs;
+pub mod schedules;
 pub mod schema;
 pub mod success;
 pub mod templates;

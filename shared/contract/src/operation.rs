@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use awo_domain::api_key::Scope;
+
 use crate::failure::Failure;
 use crate::page::{MAX_LIMIT, MAX_OFFSET};
 use crate::path_id::PathId;
@@ -47,9 +49,11 @@ impl Operation {
         operation.set("tags", json!([tag(route.path)]));
         match route.access {
             Access::Key(scope) => {
-                let needs = format!("Needs the scope `{}`.", scope.as_str());
+                let scopes: Vec<&str> = route.scopes().map(Scope::as_str).collect();
+                let plural = if scopes.len() > 1 { "scopes" } else { "scope" };
+                let needs = format!("Needs the {plural} `{}`.", scopes.join("` and `"));
                 operation.set("description", json!(format!("{description}\n\n{needs}")));
-                operation.set("security", json!([{ "organizationKey": [scope.as_str()] }]));
+                operation.set("security", json!([{ "organizationKey": scopes }]));
                 operation.set("x-required-scope", json!(scope.as_str()));
                 operation.failures.extend([
                     Failure::InternalError,

@@ -10,6 +10,7 @@ pub(crate) mod openapi;
 pub(crate) mod profiles;
 pub(crate) mod queue;
 pub(crate) mod runs;
+pub(crate) mod schedules;
 pub(crate) mod templates;
 pub(crate) mod verification;
 pub(crate) mod webhooks;
@@ -31,6 +32,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         budgets::all,
         templates::all,
         environments::all,
+        schedules::all,
         webhooks::all,
         verification::all,
         openapi::all,

@@ -5,7 +5,7 @@ use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
 use awo_domain::statement::Month;
 use awo_domain::template::TemplateId;
-use awo_domain::{BudgetId, DeliveryId, Resource, RunId, WebhookId, WorkOrderId};
+use awo_domain::{BudgetId, DeliveryId, Resource, RunId, ScheduleId, WebhookId, WorkOrderId};
 use serde_json::{Value as Json, json};
 
 use crate::environments::input::VARIABLE;
@@ -65,6 +65,8 @@ path_ids! {
     DeliveryId ["deliveryId", "deliveryId"], Delivery, "The id of a delivery of this webhook.",
         DeliveryId::parse, reference("DeliveryId");
     BudgetId ["id", "budgetId"], Budget, "The id of a budget.", BudgetId::parse, reference("BudgetId");
+    ScheduleId ["id", "scheduleId"], Schedule, "The id of a schedule.",
+        ScheduleId::parse, reference("ScheduleId");
     Month ["month", "month"], Statement, "A month in UTC, such as `2026-11`.", Month::parse, month();
 }
 

@@ -15,6 +15,7 @@ pub use crate::operations::openapi::*;
 pub use crate::operations::profiles::*;
 pub use crate::operations::queue::*;
 pub use crate::operations::runs::*;
+pub use crate::operations::schedules::*;
 pub use crate::operations::templates::*;
 pub use crate::operations::verification::*;
 pub use crate::operations::webhooks::*;
@@ -64,6 +65,8 @@ pub struct Route {
     pub path: &'static str,
     /// Its callers.
     pub access: Access,
+    /// A scope that a key needs beside that of its access.
+    pub also: Option<Scope>,
     /// How it answers.
     pub style: Style,
     /// The Lambda function that serves it; also its program's name.
@@ -94,6 +97,7 @@ pub(crate) const fn keyed(
         method,
         path,
         access: Access::Key(scope),
+        also: None,
         style: Style::of_path(path),
         function,
         streams: false,
@@ -104,6 +108,14 @@ pub(crate) const fn keyed(
 pub(crate) const fn streaming(route: Route) -> Route {
     Route {
         streams: true,
+        ..route
+    }
+}
+
+/// A route for keys that have this scope, too.
+pub(crate) const fn needing(route: Route, scope: Scope) -> Route {
+    Route {
+        also: Some(scope),
         ..route
     }
 }
@@ -122,6 +134,7 @@ pub(crate) const fn open(path: &'static str, function: &'static str) -> Route {
         method: "GET",
         path,
         access: Access::Anybody,
+        also: None,
         style: Style::of_path(path),
         function,
         streams: false,
@@ -155,6 +168,7 @@ pub(crate) const fn control(name: &'static str, path: &'static str) -> Route {
         method: "POST",
         path,
         access: Access::Runner,
+        also: None,
         style: Style::of_path(path),
         function: "control",
         streams: false,
@@ -171,6 +185,7 @@ const GROUPS: &[&[Route]] = &[
     operations::budgets::ALL,
     operations::templates::ALL,
     operations::environments::ALL,
+    operations::schedules::ALL,
     operations::webhooks::ALL,
     operations::openapi::ALL,
     operations::console::ALL,
@@ -220,6 +235,15 @@ impl Route {
             "PATCH" => &["PATCH"],
             _ => &["DELETE"],
         }
+    }
+
+    /// The scopes that a key needs.
+    pub fn scopes(&self) -> impl Iterator<Item = Scope> + use<> {
+        let scope = match self.access {
+            Access::Key(scope) => Some(scope),
+            Access::Anybody | Access::Runner | Access::Page => None,
+        };
+        scope.into_iter().chain(self.also)
     }
 
     /// True if it is an operation of the public API.

@@ -180,6 +180,12 @@ pub enum Scope {
     /// Change environments.
     #[strum(serialize = "environments:write")]
     EnvironmentsWrite,
+    /// Read schedules and their firings.
+    #[strum(serialize = "schedules:read")]
+    SchedulesRead,
+    /// Change and fire schedules.
+    #[strum(serialize = "schedules:write")]
+    SchedulesWrite,
     /// Set and delete values of environments' secrets.
     #[strum(serialize = "environments:secrets")]
     EnvironmentsSecrets,

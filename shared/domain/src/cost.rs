@@ -24,6 +24,9 @@ pub struct Attribution {
     /// The id of the key that created the work order, or the root of its family.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_id: Option<String>,
+    /// The id of the key that last wrote the schedule that stands as the key, in whose budgets it counts too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<String>,
     /// Values of cost labels, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,

@@ -40,6 +40,8 @@ pub enum Resource {
     Webhook,
     /// A budget.
     Budget,
+    /// A schedule.
+    Schedule,
     /// A statement.
     Statement,
     /// A delivery of a webhook.
@@ -61,6 +63,7 @@ impl fmt::Display for Resource {
             Resource::EnvironmentSecret => "secret of this environment",
             Resource::Webhook => "webhook",
             Resource::Budget => "budget",
+            Resource::Schedule => "schedule",
             Resource::Statement => "statement",
             Resource::Delivery => "delivery",
             Resource::Route => "route",

@@ -167,6 +167,12 @@ id!(
     "bud_"
 );
 
+id!(
+    /// A schedule.
+    ScheduleId,
+    "sch_"
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,6 +25,7 @@ pub mod profile;
 pub mod pull_request;
 pub mod queue;
 pub mod run;
+pub mod schedule;
 pub mod source;
 pub mod span;
 pub mod statement;
@@ -42,7 +43,7 @@ pub mod schema;
 
 pub use error::{Error, Fault, Resource};
 pub use id::{
-    AttemptId, BudgetId, DeliveryId, EventId, OrgId, RunId, SnapshotId, TransactionId,
+    AttemptId, BudgetId, DeliveryId, EventId, OrgId, RunId, ScheduleId, SnapshotId, TransactionId,
     VerificationId, WebhookId, WorkOrderId,
 };
 pub use task_prompt::TaskPrompt;

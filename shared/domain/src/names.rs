@@ -14,6 +14,7 @@ use crate::forge::ForgeKind;
 use crate::ledger::TransactionType;
 use crate::profile::{Baseline, GitMode, StrategyType};
 use crate::run::{RunErrorCode, RunStatus};
+use crate::schedule::{CatchUp, FiringResult, OriginKind, Overlap, PauseReason};
 use crate::webhook::DeliveryStatus;
 use crate::work_order::WorkOrderStatus;
 
@@ -67,9 +68,14 @@ names_as_serde_has_them!(
     AgentType,
     Baseline,
     Bucket,
+    CatchUp,
     DeliveryStatus,
+    FiringResult,
     GitMode,
     OnLimit,
+    OriginKind,
+    Overlap,
+    PauseReason,
     Period,
     ForgeKind,
     Provider,

@@ -18,6 +18,7 @@ use crate::Timestamp;
 use crate::budget::{BUDGET_THRESHOLD, CREDITS_LOW};
 use crate::event::TimelineEventType;
 use crate::names::variants;
+use crate::schedule::{SCHEDULE_MISSED, SCHEDULE_PAUSED};
 use crate::schema::TypeSchema;
 use crate::webhook::target::WebhookUrl;
 
@@ -66,6 +67,10 @@ pub enum EventType {
     BudgetThreshold,
     /// Fewer credits are available than the organization's threshold.
     CreditsLow,
+    /// A schedule does not fire until it is resumed.
+    SchedulePaused,
+    /// Times of a schedule were missed.
+    ScheduleMissed,
 }
 
 /// What a webhook's event is a delivery of. Name, payload and description stand there.
@@ -110,6 +115,8 @@ impl EventType {
             EventType::VerificationFailed => Run(T::VerificationFailed),
             EventType::BudgetThreshold => Organization(&BUDGET_THRESHOLD),
             EventType::CreditsLow => Organization(&CREDITS_LOW),
+            EventType::SchedulePaused => Organization(&SCHEDULE_PAUSED),
+            EventType::ScheduleMissed => Organization(&SCHEDULE_MISSED),
         }
     }
 
@@ -198,6 +205,8 @@ mod tests {
             "verification.failed",
             "budget.threshold",
             "credits.low",
+            "schedule.paused",
+            "schedule.missed",
         ];
         for (kind, name) in EventType::ALL.into_iter().zip(names) {
             assert_eq!(json!(kind), json!(name));

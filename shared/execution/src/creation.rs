@@ -84,6 +84,7 @@ impl Creation {
             id: WorkOrderId::new(now, self.mint.random(now)),
             run_id: RunId::new(now, self.mint.random(now)),
             account: Account::default(),
+            step: None,
             depth,
             asked_by: None,
             follow_up: None,

@@ -12,6 +12,7 @@ pub mod opening;
 pub mod parents;
 pub mod purger;
 pub mod request;
+pub mod scheduler;
 mod start_failure;
 pub mod start_task;
 pub mod starter;

@@ -15,6 +15,7 @@ use awo_domain::{Error, OrgId, Resource, Timestamp, WorkOrderId};
 use awo_store::costs::policy::CostPolicy;
 use awo_store::engine::idempotency::{NewResponse, RequestOutcome};
 use awo_store::queue::tally::QueueLimits;
+use awo_store::schedules::ScheduleStep;
 use awo_store::work_orders::threads::FollowUp;
 use awo_store::work_orders::{Account, NewWorkOrder};
 use awo_store::{Store, Tries};
@@ -37,8 +38,8 @@ pub struct Opener {
 pub struct OpenRequest<'a> {
     /// The organization.
     pub org: &'a OrgId,
-    /// The API key that the work order is attributed to.
-    pub key_id: &'a KeyId,
+    /// Who asks for it.
+    pub requester: Requester<'a>,
     /// The body, as it was read.
     pub body: RequestBody,
     /// Time of the request.
@@ -57,6 +58,15 @@ pub enum RequestBody {
         /// The body.
         body: FollowUpRequest,
     },
+}
+
+/// The requester of a work order, to whom it is attributed.
+#[derive(Debug, Clone, Copy)]
+pub enum Requester<'a> {
+    /// A client with this API key.
+    Client(&'a KeyId),
+    /// A schedule, by a step that is part of the creation.
+    Schedule(&'a ScheduleStep),
 }
 
 /// Outcome of a request.
@@ -117,7 +127,7 @@ impl Opener {
         request: OpenRequest<'_>,
         respond: impl Fn(&NewWorkOrder) -> Result<(A, Option<NewResponse<'r>>), Error>,
     ) -> Result<OpenOutcome<A>, Error> {
-        let (org, key_id, now) = (request.org, request.key_id, request.now);
+        let (org, requester, now) = (request.org, request.requester, request.now);
         let (first, again) = match request.body {
             RequestBody::Create(body) => (self.resolved(org, body).await, None),
             RequestBody::FollowUp { turn, body } => {
@@ -140,7 +150,15 @@ impl Opener {
             let (order, depth) = (resolved.order.clone(), resolved.depth);
             let mut new =
                 (self.creation).new_work_order(org, order, &resolved.profile, depth, now)?;
-            new.account = Account::of_key(key_id, labels, policy.version);
+            match requester {
+                Requester::Client(key) => {
+                    new.account = Account::of_key(key, labels, policy.version);
+                }
+                Requester::Schedule(step) => {
+                    new.account = Account::of_schedule(&step.new, labels, policy.version);
+                    new.step = Some(step.clone());
+                }
+            }
             new.follow_up.clone_from(&resolved.follow_up);
             let (answer, response) = respond(&new)?;
             let created = (self.store).create_work_order(&new, self.limits, response.as_ref());
@@ -159,6 +177,17 @@ impl Opener {
                 };
             }
         }
+    }
+
+    /// Checks a body as far as it depends on what the organization has now.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with every fault.
+    pub async fn check(&self, org: &OrgId, body: WorkOrderRequest) -> Result<(), Error> {
+        let resolved = self.resolved(org, body).await?;
+        let mut policy = self.store.known_cost_policy(org);
+        self.labels(org, &resolved, &mut policy).await?;
+        Ok(())
     }
 
     /// The values of the cost labels. Before a missing one is reported, the declaration is read.

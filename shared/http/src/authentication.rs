@@ -52,12 +52,14 @@ impl Authenticator {
 /// Whether a known caller is let in.
 pub(crate) fn authenticate(
     caller: &Caller,
-    scope: Scope,
+    scopes: impl IntoIterator<Item = Scope>,
     rate: Rate,
     now: Timestamp,
 ) -> Result<(), Error> {
-    if !scope.is_granted_by(&caller.scopes) {
-        return Err(Error::MissingScope(scope.as_str().to_owned()));
+    for scope in scopes {
+        if !scope.is_granted_by(&caller.scopes) {
+            return Err(Error::MissingScope(scope.as_str().to_owned()));
+        }
     }
     if caller.window_count > rate.limit {
         let retry_after_s = (rate.reset.ms_since(now) + 999) / 1_000;

@@ -93,6 +93,7 @@ fn not_found(resource: Resource, style: Style) -> &'static str {
         (Resource::Environment, Style::Plain) => "ENVIRONMENT_NOT_FOUND",
         (Resource::Webhook, Style::Plain) => "WEBHOOK_NOT_FOUND",
         (Resource::Budget, Style::Plain) => "BUDGET_NOT_FOUND",
+        (Resource::Schedule, Style::Plain) => "SCHEDULE_NOT_FOUND",
         (Resource::Statement, Style::Plain) => "STATEMENT_NOT_FOUND",
         (
             Resource::QueueEntry

@@ -103,9 +103,9 @@ impl<B: Send + 'static> HttpFunction<B> {
             Arc::new(state),
         );
         let notifier = Notifier::new(cloud);
-        let Access::Key(scope) = route.access else {
+        if !matches!(route.access, Access::Key(_)) {
             return Err(SetupError::Missing(format!("a scope of {}", route.path)));
-        };
+        }
         if route.streams != A::STREAMS {
             let what = format!(
                 "a handler of {} that answers as its route declares",
@@ -125,7 +125,7 @@ impl<B: Send + 'static> HttpFunction<B> {
                     Err(error) => return A::sent(Err(error), line).await,
                 };
                 let line = line.by(&caller, rate);
-                if let Err(error) = authenticate(&caller, scope, rate, now) {
+                if let Err(error) = authenticate(&caller, route.scopes(), rate, now) {
                     return A::sent(Err(error), line).await;
                 }
                 let call = Call {

@@ -12,6 +12,7 @@ pub mod ledger;
 pub mod organizations;
 pub mod queue;
 pub mod runs;
+pub mod schedules;
 pub mod settings;
 pub mod sweep;
 pub mod usage;

@@ -17,11 +17,12 @@ use awo_domain::environment::{Containers, ContainersId, EnvironmentName, Size};
 use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;
 use awo_domain::run::RunStatus;
+use awo_domain::schedule::Origin;
 use awo_domain::source::GitSource;
 use awo_domain::template::Hooks;
 use awo_domain::thread::ThreadPlace;
 use awo_domain::work_order::{Order, Terms, WorkOrderStatus};
-use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
+use awo_domain::{Error, OrgId, RunId, ScheduleId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -40,6 +41,7 @@ use crate::ledger::holds::ParentsHold;
 use crate::queue::tally::QueueLimits;
 use crate::runs::RunItem;
 use crate::runs::lifecycle::dispatch::EntryItem;
+use crate::schedules::ScheduleStep;
 use crate::work_orders::prompts::StoredPrompt;
 use crate::work_orders::refusals::refused;
 use crate::work_orders::threads::FollowUp;
@@ -90,12 +92,18 @@ pub struct WorkOrder {
     /// The values of its cost labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cost_labels: BTreeMap<String, String>,
-    /// The id of the key that created it; of what an agent asked for, the parent's.
+    /// The id of the key or the schedule that created it; of what an agent asked for, the parent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_id: Option<String>,
     /// Its place in its thread, from turn 2 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<ThreadPlace>,
+    /// The id of the key that had last written that schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<String>,
+    /// The cause, unless a client created it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// How many are above it.
     #[serde(default)]
     pub depth: u32,
@@ -141,6 +149,8 @@ pub struct NewWorkOrder {
     pub order: Order,
     /// Whom its cost is put down to.
     pub account: Account,
+    /// The step of the schedule that creates it, if one does.
+    pub step: Option<ScheduleStep>,
     /// How many work orders are above it.
     pub depth: u32,
     /// The parent's run that asked for it, if one did: it must still be the newest, and what is
@@ -192,6 +202,8 @@ impl NewWorkOrder {
             cost_labels: self.account.labels.clone(),
             key_id: self.account.key_id.clone(),
             place: (self.follow_up.as_ref()).map(|follow_up| follow_up.place.clone()),
+            written_by: self.account.written_by.clone(),
+            origin: self.step.as_ref().and_then(ScheduleStep::origin),
             depth: self.depth,
             children: 0,
             start_commit: order.start_commit,
@@ -215,6 +227,8 @@ pub struct WorkOrderFilter {
     pub parent_id: Option<WorkOrderId>,
     /// Turns of one thread.
     pub thread_id: Option<WorkOrderId>,
+    /// Created by one schedule.
+    pub schedule_id: Option<ScheduleId>,
 }
 
 impl Store {
@@ -291,6 +305,9 @@ impl Store {
         }
         if let Some(follow_up) = &new.follow_up {
             transaction = transaction.add_turn(org, &new.id, follow_up, now);
+        }
+        if let Some(step) = &new.step {
+            transaction = transaction.schedule_step(&step.created(&new.id))?;
         }
         transaction.store_response(org, response, now)
     }

@@ -135,7 +135,12 @@ async fn a_scope_opens_its_routes_and_no_other() {
         let Access::Key(needed) = sample.route.access else {
             continue;
         };
-        for scopes in [vec![needed], vec![Scope::All], others(needed), Vec::new()] {
+        let needs: Vec<Scope> = sample.route.scopes().collect();
+        for scopes in [needs.clone(), vec![Scope::All], others(needed), Vec::new()] {
+            if !keys.contains_key(&scopes) {
+                let key = service.key(&scopes, None).await;
+                keys.insert(scopes.clone(), key);
+            }
             let (key, what) = (&keys[&scopes], what(&sample, &format!("{scopes:?}")));
             let (good, bad) = (
                 sample.send(key, &things).await,

@@ -22,6 +22,8 @@ pub enum Part {
     Costs,
     /// Daily checks of ledgers, and statements of closed months.
     Ledgers,
+    /// Schedules whose time has come, or whose work orders may have ended.
+    Schedules,
 }
 
 /// Every `of`th shard of an index of due items, from the `nth` on.
@@ -45,13 +47,14 @@ impl ShardGroup {
 
 impl Part {
     /// All parts, for an invocation that sweeps everything.
-    pub const ALL: [Part; 6] = [
+    pub const ALL: [Part; 7] = [
         Part::Items(ShardGroup::ALL),
         Part::Notifications(ShardGroup::ALL),
         Part::Purges,
         Part::Definitions,
         Part::Costs,
         Part::Ledgers,
+        Part::Schedules,
     ];
 
     /// The coverage of these parts: each shard of each index, and each of the other parts.
@@ -67,6 +70,7 @@ impl Part {
                 Part::Definitions => vec![("definitions", 0)],
                 Part::Costs => vec![("costs", 0)],
                 Part::Ledgers => vec![("ledgers", 0)],
+                Part::Schedules => vec![("schedules", 0)],
             }
         };
         parts.iter().flat_map(of_part).collect()

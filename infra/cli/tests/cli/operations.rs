@@ -9,6 +9,7 @@ const WO: &str = "wo_01k0000000000000000000000a";
 const RUN: &str = "run_01k0000000000000000000000b";
 const WH: &str = "wh_01k0000000000000000000000a";
 const BUD: &str = "bud_01k0000000000000000000000a";
+const SCH: &str = "sch_01k0000000000000000000000a";
 const DLV: &str = "dlv_01k0000000000000000000000a";
 
 /// An operation of the API and what is typed for it. `FILE` is a file with a JSON object.
@@ -95,6 +96,14 @@ const COMMANDS: &[(&str, &[&str])] = &[
         &["environments", "update", "node", "FILE"],
     ),
     ("deleteEnvironment", &["environments", "delete", "node"]),
+    ("listSchedules", &["schedules", "list"]),
+    ("createSchedule", &["schedules", "create", "FILE"]),
+    ("getSchedule", &["schedules", "get", SCH]),
+    ("updateSchedule", &["schedules", "update", SCH, "FILE"]),
+    ("deleteSchedule", &["schedules", "delete", SCH]),
+    ("fireSchedule", &["schedules", "fire", SCH]),
+    ("resumeSchedule", &["schedules", "resume", SCH]),
+    ("listFirings", &["schedules", "firings", SCH]),
     ("listTemplates", &["templates", "list"]),
     (
         "createTemplate",

@@ -30,7 +30,7 @@ const fn code(
 }
 
 /// Every code.
-pub const CODES: [ErrorCode; 19] = [
+pub const CODES: [ErrorCode; 20] = [
     code(
         "BAD_REQUEST",
         &[400],
@@ -90,6 +90,12 @@ pub const CODES: [ErrorCode; 19] = [
         &[404],
         "The organization has no budget of this id.",
         "Check the id, or list the budgets.",
+    ),
+    code(
+        "SCHEDULE_NOT_FOUND",
+        &[404],
+        "The organization has no schedule of this id.",
+        "Check the id, or list the schedules.",
     ),
     code(
         "STATEMENT_NOT_FOUND",

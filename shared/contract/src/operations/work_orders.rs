@@ -1,8 +1,8 @@
 //! Operations of work orders.
 
-use awo_domain::WorkOrderId;
 use awo_domain::api_key::Scope;
 use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{ScheduleId, WorkOrderId};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -126,6 +126,11 @@ pub(crate) fn all(schemas: &mut Schemas) -> Vec<Operation> {
             "threadId",
             schemas.of::<WorkOrderId>(),
             "The turns of this thread.",
+        )
+        .query(
+            "scheduleId",
+            schemas.of::<ScheduleId>(),
+            "Those that this schedule created.",
         )
         .pages(DEFAULT_LIMIT)
         .answers(Success::with(200, "A page of work orders.", page));

@@ -1,6 +1,7 @@
 //! Work orders as the API shows them.
 
 use awo_domain::environment::EnvironmentName;
+use awo_domain::schedule::Origin;
 use awo_domain::work_order::{Terms, WorkOrderStatus};
 use awo_domain::{RunId, TaskPrompt, Timestamp, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
@@ -53,6 +54,9 @@ pub struct WorkOrderShape<'a> {
     /// The environment of its runs, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     environment: Option<&'a EnvironmentName>,
+    /// The schedule that created it; absent if a client did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<&'a Origin>,
     /// True if it succeeded and its newest run is verified.
     verified: bool,
     /// When it was created.
@@ -80,6 +84,7 @@ impl<'a> WorkOrderShape<'a> {
             max_iterations: order.max_iterations,
             terms: &order.terms,
             environment: order.environment.as_ref(),
+            origin: order.origin.as_ref(),
             verified: order.verified,
             created_at: order.created_at,
         }

@@ -117,6 +117,7 @@ impl BudgetScope {
             .tenant
             .and_then(|tenant| tenant.tenant_user_id.as_deref());
         let key = of.attribution.and_then(|of| of.key_id.as_deref());
+        let writer = of.attribution.and_then(|of| of.written_by.as_deref());
         let label = parts.label.as_ref().is_none_or(|wanted| {
             let labels = of.attribution.map(|of| &of.labels);
             let value = labels.and_then(|labels| labels.get(&wanted.name));
@@ -124,7 +125,7 @@ impl BudgetScope {
         });
         is(&parts.tenant_id, tenant)
             && is(&parts.tenant_user_id, user)
-            && is(&parts.key_id, key)
+            && (is(&parts.key_id, key) || is(&parts.key_id, writer))
             && label
     }
 }

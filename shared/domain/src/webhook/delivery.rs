@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::DeliveryStatus;
-use super::schedule::{ANSWER_LIMIT_MS, AttemptOutcome, Next, Schedule};
+use super::schedule::{ANSWER_LIMIT_MS, AttemptOutcome, Next, RetrySchedule};
 use crate::{AttemptId, Timestamp};
 
 /// How long after it was recorded an attempt may begin.
@@ -194,7 +194,7 @@ impl DeliveryProgress {
 
     /// What follows from the last attempt, if it ended so.
     #[must_use]
-    pub fn next(&self, report: &SendReport, schedule: &Schedule, random: u64) -> Next {
+    pub fn next(&self, report: &SendReport, schedule: &RetrySchedule, random: u64) -> Next {
         let number = self.attempts.last().map_or(0, |last| last.number);
         schedule.after(number, report.outcome, report.ended_at(), random)
     }
@@ -204,7 +204,7 @@ impl DeliveryProgress {
     pub fn unseen_end(
         &self,
         now: Timestamp,
-        schedule: &Schedule,
+        schedule: &RetrySchedule,
         random: u64,
     ) -> Option<DeliveryEvent> {
         let attempt = self.under_way()?;

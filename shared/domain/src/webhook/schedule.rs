@@ -54,25 +54,25 @@ impl Next {
 
 /// The delays between attempts, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Schedule {
+pub struct RetrySchedule {
     delays_ms: [i64; RETRIES],
 }
 
-impl Default for Schedule {
+impl Default for RetrySchedule {
     /// The contract's: 1 min, 5 min, 30 min, 2 h.
-    fn default() -> Schedule {
-        Schedule {
+    fn default() -> RetrySchedule {
+        RetrySchedule {
             delays_ms: [MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 120 * MINUTE_MS],
         }
     }
 }
 
-impl Schedule {
+impl RetrySchedule {
     /// Reads delays for tests: four numbers of milliseconds, with commas between.
     ///
     /// # Errors
     /// A sentence that names the fault.
-    pub fn parse(text: &str) -> Result<Schedule, String> {
+    pub fn parse(text: &str) -> Result<RetrySchedule, String> {
         let refused = || {
             format!(
                 "must be {RETRIES} numbers of milliseconds, 0 to {MAX_DELAY_MS}, with commas between"
@@ -82,7 +82,7 @@ impl Schedule {
         let delays = delays.map_err(|_| refused())?;
         let delays_ms: [i64; RETRIES] = delays.try_into().map_err(|_| refused())?;
         if delays_ms.iter().all(|ms| (0..=MAX_DELAY_MS).contains(ms)) {
-            Ok(Schedule { delays_ms })
+            Ok(RetrySchedule { delays_ms })
         } else {
             Err(refused())
         }
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_receiver_that_always_fails_gets_five_attempts_at_the_contracts_times() {
-        let schedule = Schedule::default();
+        let schedule = RetrySchedule::default();
         let mut now = at(0);
         let mut times = vec![now.epoch_ms()];
         for attempt in 1..=MAX_ATTEMPTS {
@@ -157,7 +157,8 @@ mod tests {
     #[test]
     fn a_number_that_no_attempt_has_leads_to_no_other() {
         for attempt in [0, MAX_ATTEMPTS, MAX_ATTEMPTS + 1, u32::MAX] {
-            let next = Schedule::default().after(attempt, AttemptOutcome::Unanswered, at(0), 0);
+            let next =
+                RetrySchedule::default().after(attempt, AttemptOutcome::Unanswered, at(0), 0);
             assert_eq!(next, Next::Abandoned, "{attempt}");
         }
     }
@@ -167,7 +168,7 @@ mod tests {
         for attempt in 1..=MAX_ATTEMPTS {
             for status in 0..=u16::MAX {
                 let outcome = AttemptOutcome::Answered(status);
-                let next = Schedule::default().after(attempt, outcome, at(0), 0);
+                let next = RetrySchedule::default().after(attempt, outcome, at(0), 0);
                 let expected = match status {
                     200..=299 => DeliveryStatus::Delivered,
                     410 => DeliveryStatus::Abandoned,
@@ -186,7 +187,7 @@ mod tests {
             attempt in 1_u32..=4, random in any::<u64>(), ended in 0_i64..4_000_000_000_000,
         ) {
             let ended_at = at(ended);
-            let next = Schedule::default().after(attempt, AttemptOutcome::Unanswered, ended_at, random);
+            let next = RetrySchedule::default().after(attempt, AttemptOutcome::Unanswered, ended_at, random);
             let Next::Retry(next) = next else { panic!("{next:?}") };
             let waited = next.ms_since(ended_at);
             let delay = DELAYS[attempt as usize - 1];
@@ -196,13 +197,14 @@ mod tests {
         #[test]
         fn delays_of_tests_are_read_as_they_are_written(delays in proptest::array::uniform4(0..=MAX_DELAY_MS)) {
             let text = delays.map(|ms| ms.to_string()).join(",");
-            prop_assert_eq!(Schedule::parse(&text), Ok(Schedule { delays_ms: delays }));
+            prop_assert_eq!(RetrySchedule::parse(&text), Ok(RetrySchedule { delays_ms: delays }));
         }
     }
 
     #[test]
     fn the_jitter_uses_its_whole_tenth() {
-        let late = |random| Schedule::default().after(4, AttemptOutcome::Unanswered, at(0), random);
+        let late =
+            |random| RetrySchedule::default().after(4, AttemptOutcome::Unanswered, at(0), random);
         assert_eq!(late(0), Next::Retry(at(7_200_000)));
         assert_eq!(late(u64::MAX / 2 + 1), Next::Retry(at(7_560_000)));
         assert_eq!(late(u64::MAX), Next::Retry(at(7_919_999)));
@@ -210,8 +212,8 @@ mod tests {
 
     #[test]
     fn delays_that_are_not_four_numbers_are_refused() {
-        let contract = Schedule::parse("60000,300000,1800000,7200000");
-        assert_eq!(contract, Ok(Schedule::default()));
+        let contract = RetrySchedule::parse("60000,300000,1800000,7200000");
+        assert_eq!(contract, Ok(RetrySchedule::default()));
         for bad in [
             "",
             "1",
@@ -222,7 +224,7 @@ mod tests {
             "1,2,3,43200001",
             "1,,2,3",
         ] {
-            assert!(Schedule::parse(bad).is_err(), "{bad}");
+            assert!(RetrySchedule::parse(bad).is_err(), "{bad}");
         }
     }
 }

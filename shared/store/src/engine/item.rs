@@ -42,6 +42,9 @@ pub(crate) const DUE_DEFINITIONS: &str = "definition";
 /// Partition of the index of due items: ledgers that are to be checked. Apart from the others, too.
 pub(crate) const DUE_LEDGERS: &str = "ledger";
 
+/// Partition of the index of due items: schedules. Apart from the others, since each may create a work order.
+pub(crate) const DUE_SCHEDULES: &str = "schedule";
+
 /// Partition of the index of due items.
 pub(crate) fn due_shard(of: &str) -> String {
     let sum: u32 = of.bytes().map(u32::from).sum();

@@ -48,6 +48,12 @@ pub(crate) enum ItemKind {
     Tally,
     /// When the next turn at the tally is free, while there are rivals: `<org>`, `turns`.
     Turns,
+    /// Schedule with its state: `<org>#schedule`, schedule id.
+    Schedule,
+    /// Number of schedules: `<org>#schedules`, `count`.
+    ScheduleCount,
+    /// Firing of a schedule, until it expires: `<org>#firing`; schedule id and time.
+    Firing,
     /// Stored response to an idempotency key: `<org>#idem`, hash.
     StoredResponse,
     /// Permit of a live stream, a purge, an export, or a kill: `<org>#stream`, `#purging`, `#exporting`,
@@ -169,6 +175,9 @@ impl ItemKind {
             | ItemKind::Lease
             | ItemKind::Tally
             | ItemKind::Turns
+            | ItemKind::Schedule
+            | ItemKind::ScheduleCount
+            | ItemKind::Firing
             | ItemKind::StoredResponse
             | ItemKind::CallPermit
             | ItemKind::Verification

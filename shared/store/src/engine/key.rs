@@ -10,7 +10,8 @@ pub(crate) use costs::{
 };
 pub(crate) use definitions::task_definitions;
 pub(crate) use settings::{
-    environments, forges, key_indexes, plugins, profiles, settings_of, templates, webhooks,
+    environments, firings, forges, key_indexes, plugins, profiles, schedules, settings_of,
+    templates, webhooks,
 };
 
 use std::collections::HashMap;

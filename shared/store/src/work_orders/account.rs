@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use awo_domain::api_key::KeyId;
 use awo_domain::cost::Attribution;
+use awo_domain::schedule::Schedule;
 
 use super::WorkOrder;
 
@@ -12,8 +13,10 @@ use super::WorkOrder;
 pub struct Account {
     /// The values of its cost labels.
     pub labels: BTreeMap<String, String>,
-    /// The id of a key.
+    /// The id of a key, or of the schedule that stands as one.
     pub key_id: Option<String>,
+    /// The id of the key that last wrote that schedule.
+    pub written_by: Option<String>,
     /// The version of the organization's declaration by which the labels are; nothing if they are
     /// the parent's.
     pub policy: u64,
@@ -26,6 +29,22 @@ impl Account {
         Account {
             labels,
             key_id: Some(key.as_str().to_owned()),
+            written_by: None,
+            policy,
+        }
+    }
+
+    /// That of a schedule.
+    #[must_use]
+    pub fn of_schedule(
+        schedule: &Schedule,
+        labels: BTreeMap<String, String>,
+        policy: u64,
+    ) -> Account {
+        Account {
+            labels,
+            key_id: Some(schedule.id.to_string()),
+            written_by: Some(schedule.created_by.to_string()),
             policy,
         }
     }
@@ -36,6 +55,7 @@ impl Account {
         Account {
             labels: parent.cost_labels.clone(),
             key_id: parent.key_id.clone(),
+            written_by: parent.written_by.clone(),
             policy: 0,
         }
     }
@@ -49,6 +69,7 @@ impl WorkOrder {
             agent: self.terms.agent.kind.as_str().to_owned(),
             harness: self.terms.harness.clone(),
             key_id: self.key_id.clone(),
+            written_by: self.written_by.clone(),
             labels: self.cost_labels.clone(),
         }
     }

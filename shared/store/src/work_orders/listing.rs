@@ -44,10 +44,15 @@ impl Store {
         }
         .newest_first()
         .filter("tenantContext.tenantId", filter.tenant_id.clone())
-        .filter("tenantContext.tenantUserId", filter.tenant_user_id.clone());
+        .filter("tenantContext.tenantUserId", filter.tenant_user_id.clone())
+        .filter(
+            "origin.scheduleId",
+            filter.schedule_id.as_ref().map(ToString::to_string),
+        );
         let by_tally = filter.tenant_id.is_none()
             && filter.tenant_user_id.is_none()
-            && filter.parent_id.is_none();
+            && filter.parent_id.is_none()
+            && filter.schedule_id.is_none();
         let total = async {
             let whole = slice.clone();
             if by_tally {
@@ -106,6 +111,12 @@ impl WorkOrderFilter {
                 tenant.map(|tenant| tenant.tenant_id.as_str()),
             )
             && is_same(&self.tenant_user_id, user)
+            && (self.schedule_id.is_none()
+                || self.schedule_id.as_ref()
+                    == order
+                        .origin
+                        .as_ref()
+                        .and_then(|origin| origin.schedule_id.as_ref()))
     }
 }
 

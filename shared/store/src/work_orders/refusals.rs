@@ -9,6 +9,7 @@ use crate::engine::item_kind::ItemKind;
 use crate::engine::transaction::Refusal;
 use crate::ledger::budgets::over_budget;
 use crate::ledger::credits::insufficient;
+use crate::schedules::schedule_changed;
 use crate::work_orders::parents::parent_refused;
 
 /// The meaning of a refused create: a replay before all else, since the first answer
@@ -20,6 +21,10 @@ pub(super) fn refused(
 ) -> Result<Option<RequestOutcome>, Error> {
     if let Some(first) = replay(response, &refusals)? {
         return Ok(Some(RequestOutcome::Replayed(first)));
+    }
+    let is_step = |of: &Refusal| matches!(of.kind, ItemKind::Schedule | ItemKind::Firing);
+    if refusals.iter().any(is_step) {
+        return Err(schedule_changed());
     }
     let over = over_budget(&refusals);
     let mut refusals = refusals;

@@ -1,13 +1,14 @@
 //! A valid call of each route. A route whose documented example is none fails the tests of [`super`];
 //! a way of calling it in `ways.rs` is enough to cover it.
 
+mod schedules;
 mod ways;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use awo_domain::statement::Month;
 use awo_domain::webhook::DeliveryStatus;
-use awo_domain::{BudgetId, DeliveryId, OrgId, RunId, WebhookId, WorkOrderId};
+use awo_domain::{BudgetId, DeliveryId, OrgId, RunId, ScheduleId, WebhookId, WorkOrderId};
 use awo_http::routes::{Access, ROUTES, Route};
 use awo_tests::client::{Answer, Client};
 use awo_tests::seed::Seed;
@@ -15,6 +16,7 @@ use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
 use crate::http_api::order;
+use schedules::{a_schedule, schedule};
 
 /// The things that a path or a query can name.
 #[derive(Debug, Clone)]
@@ -31,6 +33,7 @@ pub struct Things {
     pub profile: String,
     pub webhook: String,
     pub budget: String,
+    pub schedule: String,
     pub month: String,
     /// A delivery of it that is over.
     pub delivery: String,
@@ -56,6 +59,7 @@ impl Things {
             profile: new_name(),
             webhook: WebhookId::new(now, mint.random(now)).to_string(),
             budget: BudgetId::new(now, mint.random(now)).to_string(),
+            schedule: ScheduleId::new(now, mint.random(now)).to_string(),
             month: "2001-01".to_owned(),
             delivery: DeliveryId::new(now, mint.random(now)).to_string(),
         }
@@ -89,6 +93,7 @@ impl Things {
         Things {
             webhook: webhook.to_string(),
             budget: a_budget(service).await,
+            schedule: a_schedule(service).await,
             month: this_month(service),
             delivery: delivery.id.to_string(),
             profile: THING.to_owned(),
@@ -116,6 +121,7 @@ impl Things {
             "profiles" => &self.profile,
             "webhooks" => &self.webhook,
             "budgets" => &self.budget,
+            "schedules" => &self.schedule,
             "statements" => &self.month,
             "deliveries" => &self.delivery,
             "control" => self.org.as_str(),

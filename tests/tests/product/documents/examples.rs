@@ -199,6 +199,19 @@ async fn the_environment_of_the_page_that_extends_another_is_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_schedule_of_the_page_is_made_and_listed() {
+    let reader = Reader::started(&[PLAN], &[]);
+    let printed = reader.ran(&block_of("docs/schedules.md", "cat > nightly.json"));
+    let sent = std::fs::read_to_string(reader.project().join("nightly.json")).unwrap();
+    let sent: Value = serde_json::from_str(&sent).unwrap();
+    let listed = reader.local().client.get("/v1/schedules").await.body;
+    let made = &listed["schedules"][0];
+    has(made, &sent);
+    let id = made["id"].as_str().unwrap();
+    assert_eq!(printed.matches(id).count(), 2, "{printed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_environment_with_a_named_index_of_the_page_is_made() {
     let reader = Reader::started(&[PLAN], &[]);
     reader.ran(&block_of("docs/environments.md", "cat > python.json"));

@@ -215,6 +215,13 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
         ],
     ),
     (
+        "docs/schedules.md",
+        &[(
+            "cat > nightly.json",
+            Test("documents::examples::the_schedule_of_the_page_is_made_and_listed"),
+        )],
+    ),
+    (
         "docs/environments.md",
         &[
             (

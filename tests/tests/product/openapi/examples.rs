@@ -36,6 +36,14 @@ const CALLS: &[&str] = &[
     "GET /v1/budgets/{budget} 200",
     "PUT /v1/budgets/{budget} 200",
     "DELETE /v1/budgets/{budget} 204",
+    "POST /v1/schedules 201",
+    "GET /v1/schedules?limit=1 200",
+    "GET /v1/schedules/{schedule} 200",
+    "PUT /v1/schedules/{schedule} 200",
+    "POST /v1/schedules/{schedule}/fire 201",
+    "POST /v1/schedules/{schedule}/resume 200",
+    "GET /v1/schedules/{schedule}/firings?limit=1 200",
+    "DELETE /v1/schedules/{schedule} 204",
     "GET /v1/usage/report?groupBy=outcome&from=2026-01-01&to=2036-01-01 200",
     "GET /v1/exports/focus?month=2026-11&day=20 200",
     "GET /api/v1/usage/summary?startDate=2026-01-01&endDate=2036-01-01 200",
@@ -126,7 +134,11 @@ async fn every_operation_answers_as_it_is_documented() {
     let budget = example_body("post", "/v1/budgets");
     let budget = scene.client().post("/v1/budgets", &budget).await;
     let budget = budget.body["id"].as_str().unwrap().to_owned();
+    let schedule = example_body("post", "/v1/schedules");
+    let schedule = scene.client().post("/v1/schedules", &schedule).await;
+    let schedule = schedule.body["id"].as_str().unwrap().to_owned();
     let names = [
+        ("{schedule}", schedule.as_str()),
         ("{waiting}", scene.waiting.as_str()),
         ("{done}", &scene.done),
         ("{done_run}", &scene.done_run),

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use awo_domain::BudgetId;
 use awo_domain::budget::{BudgetThresholdData, CreditsLowData};
 use awo_domain::event::TimelineEvent;
 use awo_domain::money::MicroCredits;
+use awo_domain::schedule::{PauseReason, ScheduleMissedData, SchedulePausedData};
 use awo_domain::webhook::envelope;
 use awo_domain::webhook::{EventType, TEST_EVENT};
-use awo_domain::{EventId, Timestamp, WebhookId};
+use awo_domain::{BudgetId, EventId, ScheduleId, Timestamp, WebhookId};
 use awo_tests::contract;
 use awo_tests::driven::DrivenRun;
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ async fn every_payload_is_as_the_document_says() {
 }
 
 /// What the store writes of events that are of no run.
-fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 2] {
+fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 4] {
     let credits = MicroCredits::from_credits;
     let budget = BudgetThresholdData {
         budget_id: BudgetId::new(at, 1),
@@ -87,9 +87,25 @@ fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 2] {
         available: credits(412),
         threshold: credits(500),
     };
+    let (schedule_id, name) = (ScheduleId::new(at, 1), "Nightly".to_owned());
+    let paused = SchedulePausedData {
+        schedule_id: schedule_id.clone(),
+        name: name.clone(),
+        reason: PauseReason::KeyRevoked,
+        consecutive_failures: 0,
+    };
+    let missed = ScheduleMissedData {
+        schedule_id,
+        name,
+        count: 1,
+        from: at,
+        to: at,
+    };
     [
         (EventType::BudgetThreshold, json!(budget)),
         (EventType::CreditsLow, json!(low)),
+        (EventType::SchedulePaused, json!(paused)),
+        (EventType::ScheduleMissed, json!(missed)),
     ]
 }
 

@@ -21,13 +21,13 @@ fn ended(progress: DeliveryProgress, status: u16, now: Timestamp) -> DeliveryPro
         duration_ms: 2_000,
         error: None,
     };
-    let next = progress.next(&report, &Schedule::default(), 0);
+    let next = progress.next(&report, &RetrySchedule::default(), 0);
     after(progress, DeliveryEvent::Ended(report, next))
 }
 
 #[test]
 fn an_attempt_that_nobody_ended_has_failed_when_its_time_is_over_and_is_never_made_up_for() {
-    let schedule = Schedule::default();
+    let schedule = RetrySchedule::default();
     let mut progress = DeliveryProgress::new(at(0));
     let mut now = at(1_000);
     for number in 1..=MAX_ATTEMPTS {

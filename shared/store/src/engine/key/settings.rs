@@ -6,7 +6,7 @@ use awo_domain::forge::GitHostName;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
 use awo_domain::template::TemplateId;
-use awo_domain::{OrgId, WebhookId};
+use awo_domain::{OrgId, ScheduleId, Timestamp, WebhookId};
 
 use super::{Key, Partition};
 use crate::engine::item_kind::ItemKind;
@@ -76,6 +76,19 @@ impl Key {
         )
     }
 
+    pub fn schedule(org: &OrgId, id: &ScheduleId) -> Key {
+        schedules(org).key(id.as_str())
+    }
+
+    pub fn schedule_count(org: &OrgId) -> Key {
+        Key::new(ItemKind::ScheduleCount, format!("{org}#schedules"), "count")
+    }
+
+    /// A firing of a schedule, which so has one for each time.
+    pub fn firing(org: &OrgId, schedule: &ScheduleId, time: Timestamp) -> Key {
+        firings(org).key(format!("{schedule}#{time}"))
+    }
+
     pub fn profile(org: &OrgId, name: &ProfileName) -> Key {
         profiles(org).key(name.as_str())
     }
@@ -126,6 +139,14 @@ pub(crate) fn webhooks(org: &OrgId) -> Partition {
     Partition::new(ItemKind::Webhook, format!("{org}#webhook"))
 }
 
+pub(crate) fn schedules(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::Schedule, format!("{org}#schedule"))
+}
+
+pub(crate) fn firings(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::Firing, format!("{org}#firing"))
+}
+
 pub(crate) fn profiles(org: &OrgId) -> Partition {
     Partition::new(ItemKind::Profile, format!("{org}#profile"))
 }
@@ -143,6 +164,9 @@ pub(crate) fn settings_of(org: &OrgId) -> impl Iterator<Item = Partition> {
         of(ItemKind::PluginCount, "plugins"),
         profiles(org),
         of(ItemKind::ProfileChanges, "profiles"),
+        schedules(org),
+        of(ItemKind::ScheduleCount, "schedules"),
+        firings(org),
         webhooks(org),
         of(ItemKind::WebhookCount, "webhooks"),
         of(ItemKind::SecretResponse, "webhook-answer"),

@@ -5,8 +5,8 @@ use awo_tests::contract::DOCUMENT;
 use serde_json::json;
 
 use super::{
-    EMPTY_GZIP, LIVE, ONCE, Sample, THING, VERIFICATION, budget, environment, plugin, template,
-    webhook,
+    EMPTY_GZIP, LIVE, ONCE, Sample, THING, VERIFICATION, budget, environment, plugin, schedule,
+    template, webhook,
 };
 use crate::http_api::order;
 
@@ -132,6 +132,9 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
         // Once: every key of a test makes one, and an organization may have fifty.
         "create-budget" => vec![call().body(budget()).header(ONCE)],
         "update-budget" => vec![call().body(budget())],
+        // Once, likewise.
+        "create-schedule" => vec![call().body(schedule()).header(ONCE)],
+        "update-schedule" => vec![call().body(schedule())],
         // Once: every key of a test makes one, and an organization may have twenty.
         "create-webhook" => vec![call().body(webhook()).header(ONCE)],
         "update-webhook" => vec![call().body(json!({ "description": "New" }))],

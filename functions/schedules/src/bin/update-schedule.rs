@@ -1,0 +1,4 @@
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    awo_http::serve(awo_schedules_api::update_schedule::function).await
+}

@@ -1,0 +1,4 @@
+//! Bodies and responses of schedules.
+
+pub mod input;
+pub mod output;

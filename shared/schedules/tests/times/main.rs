@@ -1,0 +1,3 @@
+//! Times of schedules, by the public functions of the crate.
+
+mod timetables;
