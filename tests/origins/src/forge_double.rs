@@ -134,7 +134,12 @@ impl<A: Answers> ForgeDouble<A> {
     fn answer(&self, call: &Call) -> (u16, Value) {
         let given = call.headers.get("authorization");
         let given = given.and_then(|value| value.to_str().ok());
-        let given = given.and_then(|value| value.strip_prefix("Bearer "));
+        // Both schemes are taken, in any case.
+        let given = given.and_then(|value| value.split_once(' '));
+        let given = given.filter(|(scheme, _)| {
+            ["bearer", "token"].contains(&scheme.to_ascii_lowercase().as_str())
+        });
+        let given = given.map(|(_, token)| token);
         match given {
             Some(given) if given == self.token => self.stored().forge.answer(call),
             Some(given) => self.stored().forge.answer_other(given, call),
