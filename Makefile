@@ -95,7 +95,7 @@ FORGES := $(TARGET_DIR)/forges
 
 test-forges: $(FORGES)/installed programs ## Let jose and Octokit (from npm) judge the service's calls as a GitHub App, and the stand-in
 	@cp tests/forges/app.mjs '$(FORGES)'
-	@AWO_FORGES_TOOLS='$(abspath $(FORGES))' cargo test --locked -p awo-tests --test proofs
+	@FORGES_TOOLS='$(abspath $(FORGES))' cargo test --locked -p awo-tests --test proofs
 
 $(FORGES)/installed: tests/forges/package.json
 	@echo 'Installing clients of forges from npm into $(FORGES), once.'

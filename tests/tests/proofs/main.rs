@@ -72,7 +72,7 @@ async fn jose_takes_the_statements_of_a_run_and_octokit_the_stand_in() {
     });
     let case = dir.path().join("case.json");
     std::fs::write(&case, given.to_string()).unwrap();
-    let tools = PathBuf::from(std::env::var("AWO_FORGES_TOOLS").unwrap());
+    let tools = PathBuf::from(std::env::var("FORGES_TOOLS").unwrap());
     let ended = Command::new("node")
         .arg(tools.join("app.mjs"))
         .arg(&case)
