@@ -178,6 +178,14 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             open("One fault of a request.", &["path", "message"], &fault),
         ),
         (
+            "NoFollowUpReason",
+            json!({
+                "type": "string",
+                "enum": NoFollowUp::ALL.map(NoFollowUp::as_str),
+                "description": "Reason for which a work order cannot be followed up.",
+            }),
+        ),
+        (
             "ApiErrorDetails",
             open(
                 "Details of an error, by its code.",
@@ -187,11 +195,10 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
                     "budgetId": { "type": "string", "description": "For 402: the budget that does not cover the hold." },
                     "limitCredits": { "type": "number", "description": "For 402: the limit of that budget, in credits." },
                     "remainingCredits": { "type": "number", "description": "For 402: the remaining credits of that budget." },
-                    "reason": {
-                        "type": "string",
-                        "enum": NoFollowUp::ALL.map(NoFollowUp::as_str),
-                        "description": "For 409 of a follow-up: the reason for which the thread takes no turn.",
-                    },
+                    "reason": described(
+                        reference("NoFollowUpReason"),
+                        "For 409 of a follow-up: the reason for which the thread takes no turn.",
+                    ),
                 }),
             ),
         ),

@@ -158,14 +158,7 @@ fn content<M: Members>(members: &mut M) -> EnvironmentContent {
             typed::<Size, _, _>(|name| one_of(name, Size::ALL, Size::as_str))
                 .described("The size of the task."),
         ),
-        services: members
-            .optional(
-                "services",
-                list(Service, 0..=MAX_SERVICES).described(
-                    "Containers beside the runner's, on its loopback; only in the cloud, and not with caches.",
-                ),
-            )
-            .unwrap_or_default(),
+        services: services(members),
         egress: members
             .optional(
                 "egress",
@@ -175,6 +168,14 @@ fn content<M: Members>(members: &mut M) -> EnvironmentContent {
             )
             .unwrap_or_default(),
     }
+}
+
+/// The member `services`.
+fn services<M: Members>(members: &mut M) -> Vec<EnvironmentService> {
+    let services = list(Service, 0..=MAX_SERVICES).described(
+        "Containers beside the runner's, on its loopback; only in the cloud, and not with caches.",
+    );
+    members.optional("services", services).unwrap_or_default()
 }
 
 /// A list of hosts for all phases, or one for each phase that is limited.

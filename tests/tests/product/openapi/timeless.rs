@@ -36,6 +36,7 @@ impl Timeless {
                         "requestId" => json!("2f6d1f0e-6b7c-4a55-9c58-1d2f3a4b5c6d"),
                         "secret" => json!("whsec_ThisIsNoSecretButShowsHowLongOneIs+00000000="),
                         "nextCursor" => json!("Zm9sbG93LW1lLXRvLXRoZS1uZXh0LXBhZ2U"),
+                        "createdBy" => json!("v3KOU8nHoWF6"),
                         "month" => json!("2026-11"),
                         "hash" | "previousHash" | "chainHead" => json!("5e".repeat(32)),
                         "durationMs" | "totalDurationMs" => json!(1234),
