@@ -156,11 +156,6 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         "message": message,
         "details": described(reference("ApiErrorDetails"), "More about it, by code."),
     });
-    let errors = json!({
-        "type": "array",
-        "items": reference("FieldError"),
-        "description": "For `BAD_REQUEST`: the faults of the request, at most the first hundred.",
-    });
     let fault = json!({
         "path": { "type": "string", "description": "A JSON pointer into the body, or the name of a parameter or header." },
         "message": { "type": "string", "description": "The fault there." },
@@ -177,31 +172,8 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             "FieldError",
             open("One fault of a request.", &["path", "message"], &fault),
         ),
-        (
-            "NoFollowUpReason",
-            json!({
-                "type": "string",
-                "enum": NoFollowUp::ALL.map(NoFollowUp::as_str),
-                "description": "Reason for which a work order cannot be followed up.",
-            }),
-        ),
-        (
-            "ApiErrorDetails",
-            open(
-                "Details of an error, by its code.",
-                &[],
-                &json!({
-                    "errors": errors,
-                    "budgetId": { "type": "string", "description": "For 402: the budget that does not cover the hold." },
-                    "limitCredits": { "type": "number", "description": "For 402: the limit of that budget, in credits." },
-                    "remainingCredits": { "type": "number", "description": "For 402: the remaining credits of that budget." },
-                    "reason": described(
-                        reference("NoFollowUpReason"),
-                        "For 409 of a follow-up: the reason for which the thread takes no turn.",
-                    ),
-                }),
-            ),
-        ),
+        reason(),
+        details(),
         (
             "ApiErrorContent",
             open("The fault.", &["code", "message", "details"], &plain),
@@ -227,6 +199,42 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             ),
         ),
     ]
+}
+
+fn reason() -> (&'static str, Value) {
+    (
+        "NoFollowUpReason",
+        json!({
+            "type": "string",
+            "enum": NoFollowUp::ALL.map(NoFollowUp::as_str),
+            "description": "Reason for which a work order cannot be followed up.",
+        }),
+    )
+}
+
+fn details() -> (&'static str, Value) {
+    let errors = json!({
+        "type": "array",
+        "items": reference("FieldError"),
+        "description": "For `BAD_REQUEST`: the faults of the request, at most the first hundred.",
+    });
+    (
+        "ApiErrorDetails",
+        open(
+            "Details of an error, by its code.",
+            &[],
+            &json!({
+                "errors": errors,
+                "budgetId": { "type": "string", "description": "For 402: the budget that does not cover the hold." },
+                "limitCredits": { "type": "number", "description": "For 402: the limit of that budget, in credits." },
+                "remainingCredits": { "type": "number", "description": "For 402: the remaining credits of that budget." },
+                "reason": described(
+                    reference("NoFollowUpReason"),
+                    "For 409 of a follow-up: the reason for which the thread takes no turn.",
+                ),
+            }),
+        ),
+    )
 }
 
 /// An object that may have more members than these.

@@ -28,13 +28,23 @@ async fn a_created_resource_is_found_where_location_says() {
             json!({ "name": "made", "scope": {}, "period": "month", "limitCredits": 100_000, "onLimit": "alert" }),
         ),
         (
+            "/v1/schedules",
+            json!({ "name": "made", "cron": "30 2 * * *", "workOrder": order() }),
+        ),
+        (
             "/api/v1/verification/plugins",
             json!({ "id": "custom:made", "command": ["true"] }),
         ),
     ];
     let tried: BTreeSet<&str> = bodies.iter().map(|(path, _)| *path).collect();
     let mut creating = paths_of_created();
-    assert!(creating.remove("/api/v1/work-orders/{id}/runs"));
+    for of_another in [
+        "/api/v1/work-orders/{id}/runs",
+        "/v1/schedules/{id}/fire",
+        "/v1/work-orders/{id}/follow-ups",
+    ] {
+        assert!(creating.remove(of_another), "{of_another}");
+    }
     assert_eq!(creating, tried);
     for (path, body) in bodies {
         let headers = [
@@ -59,6 +69,23 @@ async fn a_created_resource_is_found_where_location_says() {
     assert_eq!(started.status, 201, "{}", started.text);
     let run = client.get(started.header("location")).await;
     assert_eq!(run.body["runId"], started.body["data"]["runId"]);
+    // What another resource has created is found below its own kind.
+    let schedules = client.get("/v1/schedules").await;
+    let schedule = schedules.body["schedules"][0]["id"].as_str().unwrap();
+    let next = json!({ "taskPrompt": "go on" });
+    for made in [
+        client
+            .post(&format!("/v1/schedules/{schedule}/fire"), &json!({}))
+            .await,
+        client
+            .post(&format!("/v1/work-orders/{id}/follow-ups"), &next)
+            .await,
+    ] {
+        assert_eq!(made.status, 201, "{}", made.text);
+        let found = client.get(made.header("location")).await;
+        let work_order = made.body.get("workOrderId").unwrap_or(&made.body["id"]);
+        assert_eq!(&found.body["id"], work_order, "{}", found.text);
+    }
 }
 
 /// The paths whose POST the document answers with 201.

@@ -71,7 +71,10 @@ async fn what_belongs_to_another_organization_cannot_be_distinguished_from_what_
             let code = match (sample.route.style, sample.target(&theirs)) {
                 (Style::Envelope, _) => "NOT_FOUND",
                 (Style::Plain, path) if path.starts_with("/v1/runs/") => "RUN_NOT_FOUND",
-                (Style::Plain, path) if path.starts_with("/v1/work-orders/") => {
+                // A thread has the id of its first work order.
+                (Style::Plain, path)
+                    if path.starts_with("/v1/work-orders/") || path.starts_with("/v1/threads/") =>
+                {
                     "WORK_ORDER_NOT_FOUND"
                 }
                 (Style::Plain, path) if path.starts_with("/v1/templates/") => "TEMPLATE_NOT_FOUND",

@@ -276,6 +276,18 @@ fn what_operators_type_about_a_run_and_a_ledger_shows_them() {
     assert_eq!(accepted["metadata"], json!({"team": "red"}));
 }
 
+#[test]
+fn the_app_of_the_page_is_set_shown_and_removed() {
+    let reader = Reader::started(&FILES, &[]);
+    reader.ran("openssl genrsa 2048 > app.private-key.pem 2>/dev/null");
+    let block = block_of("docs/administration.md", "awo admin set-app");
+    let org = reader.local().org.as_str();
+    let printed = reader.operator_ran(&format!("org={org}\n{block}"));
+    assert!(printed.contains("123456"), "{printed}");
+    let shown = reader.operator_ran(&format!("awo admin show-org --org {org}"));
+    assert!(!shown.contains("123456"), "{shown}");
+}
+
 /// `sudo` without another user, and a data directory and programs of this test.
 #[test]
 fn one_servers_commands_create_a_key_drain_back_up_and_restore() {

@@ -78,6 +78,13 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
         ],
     ),
     (
+        "docs/administration.md",
+        &[(
+            "awo admin set-app",
+            Test("documents::operators::the_app_of_the_page_is_set_shown_and_removed"),
+        )],
+    ),
+    (
         "docs/agents.md",
         &[
             (
@@ -228,6 +235,12 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
                 "cat > node.json",
                 Test(
                     "documents::examples::the_environment_of_the_page_is_made_and_its_run_has_what_it_says",
+                ),
+            ),
+            (
+                "cat > base.json",
+                Test(
+                    "documents::examples::the_environment_of_the_page_that_extends_another_is_made",
                 ),
             ),
             (

@@ -85,7 +85,7 @@ async fn fires_once(world: &World, nth: u32, fault: Fault) -> bool {
     assert_eq!(orders[0]["id"], id.as_str());
     let after = store.schedule(&org.id, &schedule.id).await.expect("a read");
     let after = after.expect("the schedule").schedule;
-    assert_eq!(after.open, [id.clone()], "{fault:?} {nth}");
+    assert_eq!(after.open, std::slice::from_ref(id), "{fault:?} {nth}");
     assert!(after.next_at.is_some_and(|next| next > time));
     world.lose_wake_ups().await;
     fired
