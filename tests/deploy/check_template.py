@@ -35,6 +35,13 @@ LOCAL_ONLY = re.compile(
     r"^(AWO_ALLOW_FILE_REPOSITORIES|AWO_GIT_CA_FILE|AWO_GITHUB_API_URL|AWO_BEDROCK_BASE_URL"
     r"|AWO_WEBHOOK_(ALLOW_LOOPBACK|CA_FILE|NAME_SERVER|RETRY_DELAYS_MS)|AWS_ENDPOINT_URL.*)$"
 )
+# What sets and deletes the values of environments' secrets may do; none of it reads one.
+SECRET_WRITES = {
+    "secretsmanager:CreateSecret",
+    "secretsmanager:DeleteSecret",
+    "secretsmanager:PutSecretValue",
+    "secretsmanager:RestoreSecret",
+}
 # Actions that IAM cannot bind to a resource, with why that does no harm.
 UNBOUND_ACTIONS = {
     "ecs:ListTasks": "bound to the cluster by its condition",
@@ -60,6 +67,11 @@ VARIANTS = [
     {"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1", "ControlSources": "198.51.100.7/32"},
     {"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1", "FileSystemId": "fs-1", "DataOnDelete": "Delete"},
 ]
+
+
+def is_of_environments(resource: object) -> bool:
+    """True for the secrets of environments alone, whose names go on with `env/` after the organization."""
+    return json.dumps(resource).rstrip('"}').endswith(":secret:${AWS::StackName}/org_*/env/*")
 
 
 def refused_variants(template: dict) -> list[str]:
@@ -211,7 +223,10 @@ def wrong_permissions(expanded: dict) -> list[str]:
             if action == "dynamodb:DeleteItem" and "LedgerTable" in resources:
                 faults.append(f"{owner}: the ledger is only added to, yet {action} is allowed on it")
             if action.startswith("secretsmanager:") and owner != "ControlRole":
-                faults.append(f"{owner}: only control may read secrets")
+                if action not in SECRET_WRITES:
+                    faults.append(f"{owner}: only control may read secrets, yet {action} is allowed")
+                if not all(is_of_environments(name) for name in listed(statement.get("Resource", "*"))):
+                    faults.append(f"{owner}: {action} is allowed on secrets that no environment has")
     roles = of_type(expanded, "AWS::IAM::Role")
     users = Counter()
     for name, properties in of_type(expanded, "AWS::Lambda::Function").items():
