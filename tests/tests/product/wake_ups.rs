@@ -89,8 +89,8 @@ async fn one_wake_up_reads_the_queue_once_however_many_entries_it_dispatches() {
     assert_eq!(calls["RunTask"], dispatches);
     assert_eq!(
         calls["GetItem"],
-        dispatches + 1,
-        "the tally, before each: {calls:?}"
+        2 * dispatches + 1,
+        "the tally, before each, and the thread of each: {calls:?}"
     );
     assert_eq!(
         calls["Query"],

@@ -23,8 +23,6 @@ use crate::schema::{Schemas, input};
 const PORTS: std::ops::RangeInclusive<u64> = 1..=65_535;
 /// Longest name of a host, in characters.
 const MAX_HOST: usize = 253;
-/// Longest time that is ignored, in characters.
-const MAX_TIME: usize = 64;
 /// Form of the names of variables and secrets.
 pub(crate) const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]{0,127}$";
 /// Form of the names of registries.
@@ -96,7 +94,7 @@ impl Record for EnvironmentReplacement<'_> {
 
 /// Member of a response that a replacement may repeat.
 fn ignored_time<M: Members>(members: &mut M, name: &'static str) {
-    let time = text(0..=MAX_TIME);
+    let time = text(0..=MAX_NAME);
     members.optional(
         name,
         time.described("Ignored: a replacement may repeat what a response has."),

@@ -49,8 +49,10 @@ async fn measured() -> Vec<Row> {
             "export-focus" => 6,
             // What a budget counts is found by its definition: by its id, its version and its period.
             "get-budget" | "list-budgets" => 3,
+            // An entry names its thread, which another turn may hold.
+            "get-queue-position" => 3,
             // A thread names its turns, these their newest runs, and the cost is that of all their runs.
-            "get-thread" => 4,
+            "get-thread" => 5,
             // A month that is open is added up from its entries and the holds of every day.
             "get-statement" | "list-statements" => usize::MAX,
             _ => 2,

@@ -31,6 +31,7 @@ const RELEASE: Proof =
     Test("documents::front_page::the_commands_for_a_release_install_it_and_start_the_service");
 
 /// By page: how the first line of blocks begins, and what holds them.
+#[rustfmt::skip]
 pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
     (
         "README.md",
@@ -231,34 +232,11 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
     (
         "docs/environments.md",
         &[
-            (
-                "cat > node.json",
-                Test(
-                    "documents::examples::the_environment_of_the_page_is_made_and_its_run_has_what_it_says",
-                ),
-            ),
-            (
-                "cat > base.json",
-                Test(
-                    "documents::examples::the_environment_of_the_page_that_extends_another_is_made",
-                ),
-            ),
-            (
-                "cat > narrow.json",
-                Test(
-                    "documents::examples::the_environment_with_hosts_of_the_page_keeps_a_run_from_all_others",
-                ),
-            ),
-            (
-                "cat > python.json",
-                Test("documents::examples::the_environment_with_a_named_index_of_the_page_is_made"),
-            ),
-            (
-                "cat > pg.json",
-                Test(
-                    "documents::examples::the_environment_with_a_database_of_the_page_is_made_where_tasks_are_containers",
-                ),
-            ),
+            ("cat > node.json", Test("documents::examples::the_environment_of_the_page_is_made_and_its_run_has_what_it_says")),
+            ("cat > base.json", Test("documents::examples::the_environment_of_the_page_that_extends_another_is_made")),
+            ("cat > narrow.json", Test("documents::examples::the_environment_with_hosts_of_the_page_keeps_a_run_from_all_others")),
+            ("cat > python.json", Test("documents::examples::the_environment_with_a_named_index_of_the_page_is_made")),
+            ("cat > pg.json", Test("documents::examples::the_environment_with_a_database_of_the_page_is_made_where_tasks_are_containers")),
         ],
     ),
     (
