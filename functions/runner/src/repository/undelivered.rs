@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::branches::is_hash;
 use super::Repository;
+use super::branches::is_hash;
 use crate::git::{Call, GitError};
 
 /// Name of the commit, in the repository and in the bundle.
@@ -32,7 +32,8 @@ impl Repository {
         let mut call = Call::new(["bundle", "create", "--quiet"]);
         call.args.push(file.into());
         call.args.push(UNDELIVERED.into());
-        call.args.extend(published.iter().map(|known| format!("^{known}").into()));
+        call.args
+            .extend(published.iter().map(|known| format!("^{known}").into()));
         call.limit = Some(LIMIT);
         self.git.call(self.here(call)).await.map(drop)
     }
@@ -48,7 +49,8 @@ impl Repository {
             let (hash, name) = line.split_once(' ')?;
             (name == UNDELIVERED && is_hash(hash)).then(|| hash.to_owned())
         });
-        let commit = named.ok_or_else(|| GitError::Failed("the bundle names no commit".to_owned()))?;
+        let commit =
+            named.ok_or_else(|| GitError::Failed("the bundle names no commit".to_owned()))?;
         self.point(UNDELIVERED, &commit).await?;
         Ok(commit)
     }

@@ -327,12 +327,7 @@ impl Work<'_> {
         let pushed = self.push(tally, &mut commit, &branch).await?;
         let branch = match pushed {
             Delivery::Delivered => {
-                // The next turn goes on from the branch even if its pull request is refused.
-                self.record_delivered(&commit, None).await?;
                 pr_url = self.delivered(tally, &commit, &branch).await?;
-                if pr_url.is_some() {
-                    self.record_delivered(&commit, pr_url.clone()).await?;
-                }
                 Some(branch)
             }
             Delivery::NotAllowed(why) => {

@@ -21,7 +21,11 @@ fn after_a_merge() -> Stage {
     });
     stage.scene.spec.thread = Some(Box::new(serde_json::from_value(thread).unwrap()));
     let merged = json!({ "number": 7, "state": "closed", "merged": true, "html_url": page });
-    stage.next("GET", "/pulls/7", Turn::Answer(200, None, merged.to_string()));
+    stage.next(
+        "GET",
+        "/pulls/7",
+        Turn::Answer(200, None, merged.to_string()),
+    );
     stage
 }
 
@@ -46,7 +50,13 @@ fn a_push_whose_pull_request_is_refused_is_recorded_for_the_next_turn() {
     ended.failed(Code::DeliveryFailed);
     let last = ended.turns.last();
     assert!(
-        matches!(last, Some(TurnRecord::Delivered { pull_request: None, .. })),
+        matches!(
+            last,
+            Some(TurnRecord::Delivered {
+                pull_request: None,
+                ..
+            })
+        ),
         "{last:?}"
     );
 }

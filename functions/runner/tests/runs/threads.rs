@@ -68,10 +68,7 @@ fn next_turn(mut scene: Scene, agent: &str) -> Scene {
     scene.spec.thread = Some(Box::new(serde_json::from_value(thread).unwrap()));
     let at = Timestamp::from_epoch_ms(1_790_000_000_001);
     scene.spec.run_id = RunId::new(at, u128::from(std::process::id()));
-    scene.nonce = format!(
-        "{}.{}.{CANARY}-nonce",
-        scene.spec.org_id, scene.spec.run_id
-    );
+    scene.nonce = format!("{}.{}.{CANARY}-nonce", scene.spec.org_id, scene.spec.run_id);
     scene.spec.agent.command = Some(["sh", "-c", agent].map(str::to_owned).to_vec());
     scene
 }
@@ -226,11 +223,17 @@ fn a_turn_after_one_that_delivered_nothing_goes_on_with_its_work() {
     let origin = scene.origin();
     assert_eq!(hash(&origin, &format!("{commit}^")), hash(&origin, "main"));
     let show = |name: &str| git(&origin, &["show", &format!("{own}:{name}")]);
-    assert_eq!((show("y"), show(TEST.0)), ("y\n".to_owned(), TEST.1.to_owned()));
+    assert_eq!(
+        (show("y"), show(TEST.0)),
+        ("y\n".to_owned(), TEST.1.to_owned())
+    );
     let [TurnRecord::Begun { delivered_tree, .. }, ..] = ended.turns.as_slice() else {
         panic!("{:?}", ended.turns);
     };
-    assert_eq!(*delivered_tree, None, "an agent's own work is not that of others");
+    assert_eq!(
+        *delivered_tree, None,
+        "an agent's own work is not that of others"
+    );
 }
 
 #[test]
