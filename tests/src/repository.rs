@@ -73,6 +73,20 @@ impl Repository {
         git(&work, &["push", "-q", &origin, "HEAD:main"]);
     }
 
+    /// A commit of somebody else with one file, pushed to a branch of the origin.
+    ///
+    /// # Panics
+    /// When it cannot be made or pushed.
+    pub fn push_to(&self, branch: &str, file: &str, content: &str) {
+        let other = tempfile::tempdir().expect("a temporary directory");
+        let origin = self.origin().display().to_string();
+        git(other.path(), &["clone", "-q", "-b", branch, &origin, "."]);
+        std::fs::write(other.path().join(file), content).expect("a file");
+        git(other.path(), &["add", "-A"]);
+        git(other.path(), &["commit", "-q", "-m", "review"]);
+        git(other.path(), &["push", "-q", "origin", "HEAD"]);
+    }
+
     fn origin(&self) -> PathBuf {
         self.dir.path().join("origin.git")
     }

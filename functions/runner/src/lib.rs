@@ -57,6 +57,7 @@ mod stop;
 mod stop_listener;
 mod toolchains;
 mod turns;
+mod undelivered;
 mod verify;
 mod work_dir;
 mod working_copy;

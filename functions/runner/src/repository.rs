@@ -26,6 +26,7 @@ mod submodule_changes;
 mod submodule_urls;
 mod submodules;
 mod turns;
+mod undelivered;
 mod untouched;
 
 use std::ffi::OsString;

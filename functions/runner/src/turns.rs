@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::gate;
 use crate::git::GitError;
 use crate::repository::{Base, Point, Repository, ThreadBase};
+use crate::undelivered::UndeliveredWork;
 use crate::workspace::NoWorkspace;
 
 /// Refs in the runner's repository: the thread's branch, and the branch from which it came. The second is
@@ -78,10 +79,20 @@ pub(crate) async fn on_result_branch(
     Err(NoWorkspace::Failed(refused.to_owned()))
 }
 
+/// Results of earlier turns, as far as a turn can begin with them.
+#[derive(Clone, Copy)]
+pub(crate) struct EarlierWork<'a> {
+    /// Work that is not on the origin.
+    pub(crate) undelivered: &'a UndeliveredWork,
+    /// True if the thread's pull request is merged or closed.
+    pub(crate) is_over: bool,
+}
+
 /// Chooses the commit with which a turn begins, makes the reference, and fills the workspace with it.
 pub(crate) async fn begin(
     repository: &Repository,
     spec: &RunSpec,
+    earlier: EarlierWork<'_>,
     base: Base,
     limit: Duration,
 ) -> Result<Base, NoWorkspace> {
@@ -91,6 +102,7 @@ pub(crate) async fn begin(
     let turn = Turn {
         repository,
         spec,
+        earlier,
         thread,
         first,
         deadline: Instant::now() + limit,
@@ -101,6 +113,7 @@ pub(crate) async fn begin(
 struct Turn<'a> {
     repository: &'a Repository,
     spec: &'a RunSpec,
+    earlier: EarlierWork<'a>,
     thread: &'a RunThread,
     /// The commit with which the first turn began.
     first: &'a str,
@@ -117,14 +130,12 @@ impl Turn<'_> {
     async fn begin(&self, base: Base) -> Result<Base, NoWorkspace> {
         let target = self.head(&base.branch, &format!("refs/{TARGET}")).await?;
         let target = target.ok_or_else(|| no_target(&base.branch))?;
-        let start = match &self.spec.resumption {
-            None => self.start(&target).await?,
-            // It was chosen before the run waited for its children.
-            Some(resumption) => Start {
-                origin: TurnOrigin::Branch,
-                commit: resumption.base.clone(),
-            },
-        };
+        let mut start = self.start(&target).await?;
+        // It was chosen before the run waited for its children, and others may have pushed since.
+        if let Some(resumption) = &self.spec.resumption {
+            self.fetch(&resumption.base).await?;
+            start.commit.clone_from(&resumption.base);
+        }
         let delivered = self.last_delivery(&start.commit).await?;
         let merged = self.spec.merge_target.then(|| target.clone());
         let mut points = self.earlier_points(&start.commit).await?;
@@ -161,24 +172,47 @@ impl Turn<'_> {
         })
     }
 
-    /// The thread's branch; where it is gone, or nothing was delivered, the branch from which it came.
+    /// The thread's branch; where it is gone or nothing was delivered, the stored work of the turn before; else the
+    /// branch from which the thread came, as after a pull request that is merged or closed.
     async fn start(&self, target: &str) -> Result<Start, NoWorkspace> {
-        let Some(branch) = &self.thread.branch else {
+        let branch = self.thread.branch.as_ref();
+        if let Some(branch) = branch.filter(|_| !self.earlier.is_over)
+            && let Some(commit) = self.head(branch, TURN).await?
+        {
             return Ok(Start {
-                origin: TurnOrigin::Base,
-                commit: target.to_owned(),
-            });
-        };
-        Ok(match self.head(branch, TURN).await? {
-            Some(commit) => Start {
                 origin: TurnOrigin::Branch,
                 commit,
-            },
-            None => Start {
-                origin: TurnOrigin::Target,
-                commit: target.to_owned(),
-            },
+            });
+        }
+        if !self.earlier.is_over
+            && let Some(commit) = self.undelivered().await?
+        {
+            return Ok(Start {
+                origin: TurnOrigin::Workspace,
+                commit,
+            });
+        }
+        Ok(Start {
+            origin: branch.map_or(TurnOrigin::Base, |_| TurnOrigin::Target),
+            commit: target.to_owned(),
         })
+    }
+
+    /// The stored work of the run before. Work that does not fit the origin any more counts as expired.
+    async fn undelivered(&self) -> Result<Option<String>, NoWorkspace> {
+        let previous = self.thread.previous.as_ref();
+        let file = previous.and_then(|run| self.earlier.undelivered.file(&run.run_id));
+        let Some(file) = file else {
+            return Ok(None);
+        };
+        match self.repository.unbundle(&file).await {
+            Ok(commit) => Ok(Some(commit)),
+            Err(GitError::Stopped) => Err(NoWorkspace::Stopped),
+            Err(why) => {
+                tracing::warn!(event = "undelivered_not_read", %why, "the work of the turn before could not be read");
+                Ok(None)
+            }
+        }
     }
 
     /// Tree of the thread's last delivery, or of its base. One that its runner could not confirm counts if

@@ -17,7 +17,7 @@ use crate::layout::{self, Layout};
 use crate::plan::FrozenPlan;
 use crate::repository::{Base, Objects, Repository};
 use crate::resumed;
-use crate::turns;
+use crate::turns::{self, EarlierWork};
 
 /// Longest time that a clone may take.
 pub(crate) const CLONE_LIMIT: Duration = Duration::from_secs(300);
@@ -68,6 +68,7 @@ pub(crate) async fn prepare(
     processes: &ContainedProcesses,
     layout: &Layout,
     spec: &RunSpec,
+    earlier: EarlierWork<'_>,
     limit: Duration,
 ) -> Result<(Base, FrozenPlan), NoWorkspace> {
     let limit = limit.min(CLONE_LIMIT);
@@ -80,7 +81,7 @@ pub(crate) async fn prepare(
     let source = turns::source(spec);
     let cloned = repository.clone(&source, start, limit).await;
     let base = cloned.map_err(|why| not_cloned(why, &source))?;
-    let mut base = turns::begin(repository, spec, base, limit).await?;
+    let mut base = turns::begin(repository, spec, earlier, base, limit).await?;
     let frozen = plan_in(processes, layout, &layout.workspace(), limit).await?;
     if base.thread.is_some() {
         let filled = repository.go_on_at(&base.commit).await;

@@ -104,10 +104,21 @@ impl<'a> WorkspaceArchive<'a> {
 
     /// Removes expired archives, and the oldest beyond the limit.
     pub(crate) fn sweep(&self) {
-        if let Err(why) = remove_surplus(self.root, SystemTime::now(), MAX_STORED_BYTES) {
-            tracing::warn!(event = "archives_not_deleted", %why, "expired workspace archives could not be deleted");
-        }
+        remove_expired(self.root);
     }
+}
+
+/// Removes expired files of an organization's folder, and the oldest beyond its limit.
+pub(crate) fn remove_expired(folder: &Path) {
+    if let Err(why) = remove_surplus(folder, SystemTime::now(), MAX_STORED_BYTES) {
+        tracing::warn!(event = "archives_not_deleted", %why, "expired workspace archives could not be deleted");
+    }
+}
+
+/// True for a file that was written so long ago that it counts as removed.
+pub(crate) fn is_expired(modified: SystemTime) -> bool {
+    let age = SystemTime::now().duration_since(modified);
+    age.is_ok_and(|age| age > RETENTION)
 }
 
 /// The run in whose folder a path lies, by its name alone.

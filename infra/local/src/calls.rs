@@ -93,10 +93,11 @@ fn asked(prefix: &str, operation: &str, body: &Value) -> Vec<IamRequest> {
             vec![of("sqs", action, format!("queue/{queue}"), "-")]
         }
         "secretsmanager." => {
-            // Below an organization's name is the secret's own.
-            let owner: Vec<&str> = text(&body["SecretId"]).split('/').take(2).collect();
-            let owner = without_ids(&owner.join("/"), '/');
-            let secret = format!("secret/{owner}/*");
+            let name = match operation {
+                "CreateSecret" => text(&body["Name"]),
+                _ => text(&body["SecretId"]),
+            };
+            let secret = format!("secret/{}/*", without_ids(&secrets_below(name), '/'));
             vec![of("secretsmanager", operation, secret, "-")]
         }
         _ => {
@@ -108,6 +109,13 @@ fn asked(prefix: &str, operation: &str, body: &Value) -> Vec<IamRequest> {
                 .collect()
         }
     }
+}
+
+/// The folder of a secret: that of its organization, or that of its organization's environments.
+fn secrets_below(name: &str) -> String {
+    let parts: Vec<&str> = name.split('/').collect();
+    let depth = if parts.get(2) == Some(&"env") { 3 } else { 2 };
+    parts[..parts.len().min(depth)].join("/")
 }
 
 /// What a call of ECS asks for. The calls that are about definitions name no cluster.
@@ -312,6 +320,9 @@ mod tests {
         let secret = json!({ "SecretId": format!("awo/{ORG}/git/example.com") });
         let wanted = ["secretsmanager:GetSecretValue", "secret/awo/org_*/*", "-"];
         asks("secretsmanager.", "GetSecretValue", &secret, &[wanted]);
+        let secret = json!({ "Name": format!("awo/{ORG}/env/node/TOKEN") });
+        let wanted = ["secretsmanager:CreateSecret", "secret/awo/org_*/env/*", "-"];
+        asks("secretsmanager.", "CreateSecret", &secret, &[wanted]);
     }
 
     #[test]

@@ -185,7 +185,7 @@ impl Opener {
     /// [`Error::Invalid`] with every fault.
     pub async fn check(&self, org: &OrgId, body: WorkOrderRequest) -> Result<(), Error> {
         let resolved = self.resolved(org, body).await?;
-        let mut policy = self.store.known_cost_policy(org);
+        let mut policy = self.store.cost_policy(org).await?;
         self.labels(org, &resolved, &mut policy).await?;
         Ok(())
     }

@@ -94,6 +94,7 @@ mod subscribers;
 mod sweep_parts;
 mod template;
 mod templates;
+mod thread_runs;
 mod threads;
 mod threat_model;
 mod transactions;

@@ -6,7 +6,7 @@ use awo_tests::client::Client;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::http_api::quiet_service;
+use crate::http_api::{order, quiet_service};
 
 /// More than an update gives way to before it gives up.
 const RIVALS: u32 = 48;
@@ -66,4 +66,46 @@ async fn a_client_that_loses_against_all_rivals_gets_409() {
     assert_eq!(made.status, 201, "{}", made.text);
     rival(client, "PUT", "/v1/environments/ours", |body| body).await;
     rival(client, "PUT", "/api/v1/profiles/ours", |body| &body["data"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rivals_at_one_schedule_leave_a_whole_one_and_get_409() {
+    let service = quiet_service().await;
+    let client = &service.client;
+    let body = |name: &str| json!({ "name": name, "cron": "0 3 * * *", "workOrder": order() });
+    let made = client.post("/v1/schedules", &body("first")).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let path = format!("/v1/schedules/{}", made.body["id"].as_str().unwrap());
+    let resume = format!("{path}/resume");
+    let mut refused = BTreeSet::new();
+    for round in 0..ROUNDS {
+        let rivals = (0..RIVALS).map(async |number| {
+            let name = format!("round {round}, rival {number}");
+            let (method, path) = if number % 2 == 0 {
+                ("PUT", path.as_str())
+            } else {
+                ("POST", resume.as_str())
+            };
+            let body = if method == "PUT" {
+                body(&name)
+            } else {
+                json!({})
+            };
+            let headers = [("content-type", "application/json")];
+            let body = body.to_string().into_bytes();
+            (method, client.send(method, path, &headers, body).await)
+        });
+        for (method, answer) in join_all(rivals).await {
+            assert!([200, 409].contains(&answer.status), "{}", answer.text);
+            if answer.status == 409 {
+                refused.insert(method);
+            }
+        }
+        let read = client.get(&path).await;
+        assert_eq!(read.status, 200, "{}", read.text);
+        if refused.len() == 2 {
+            return;
+        }
+    }
+    panic!("{RIVALS} rivals never made one of each give up: {refused:?}");
 }

@@ -4,7 +4,7 @@ use awo_tests::client::Answer;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
-use crate::http_api::{order, quiet_service};
+use crate::http_api::{order, quiet_service, quiet_service_with};
 
 async fn create(service: &TestService, body: &Value) -> Value {
     let made = service.client.post("/v1/work-orders", body).await;
@@ -129,4 +129,35 @@ async fn a_thread_refuses_an_eleventh_open_turn_and_a_child_has_none() {
     let refused = follow_up(&service, &child, &json!({ "taskPrompt": "more" })).await;
     assert_eq!(refused.status, 409, "{}", refused.text);
     assert_eq!(refused.body["error"]["details"]["reason"], "child");
+}
+
+#[tokio::test]
+async fn a_follow_up_is_refused_as_a_create_is() {
+    let service = quiet_service_with(&[("AWO_MAX_QUEUE_SIZE", "2")]).await;
+    let made = service
+        .client
+        .post("/v1/environments", &json!({ "name": "node" }))
+        .await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let first = create(&service, &order()).await;
+    let dear = json!({ "taskPrompt": "more", "limits": { "maxCredits": 2_000_000 } });
+    let refused = follow_up(&service, &first, &dear).await;
+    assert_eq!(refused.status, 402, "{}", refused.text);
+    let path = format!(
+        "/v1/work-orders/{}/follow-ups",
+        first["id"].as_str().unwrap()
+    );
+    let headers = [
+        ("content-type", "application/json"),
+        ("idempotency-key", "k"),
+    ];
+    for (prompt, status) in [("more", 201), ("more", 201), ("other", 422)] {
+        let body = json!({ "taskPrompt": prompt, "environment": "node" });
+        let body = body.to_string().into_bytes();
+        let answer = service.client.send("POST", &path, &headers, body).await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+    }
+    let full = follow_up(&service, &first, &json!({ "taskPrompt": "more" })).await;
+    assert_eq!(full.status, 503, "{}", full.text);
+    assert_eq!(full.body["error"]["code"], "QUEUE_FULL");
 }

@@ -42,6 +42,8 @@ impl Work<'_> {
         commit: &str,
         branch: &str,
     ) -> Result<Option<PullRequestUrl>, Abort> {
+        // The next turn goes on from the branch even if the pull request is refused.
+        self.record_delivered(commit, None).await?;
         let delivered = |pr_url| RunnerEvent::Delivered {
             branch: branch.to_owned(),
             commit: commit.to_owned(),
@@ -70,6 +72,8 @@ impl Work<'_> {
         let opened = self.repository.unless_stopped(opening).await;
         match opened.map_err(|_| Abort::Stopped(StopOutcome::default()))? {
             Ok(opened) => {
+                self.record_delivered(commit, Some(opened.url.clone()))
+                    .await?;
                 self.reporter
                     .event(delivered(Some(opened.url.clone())))
                     .await;

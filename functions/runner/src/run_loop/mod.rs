@@ -37,6 +37,7 @@ use tokio::time::Instant;
 
 use crate::agent;
 use crate::contained_process::{ClientCode, ContainedProcesses};
+use crate::delivery::forges;
 use crate::environment::{Cache, Environment};
 use crate::git_credentials::GitCredentials;
 use crate::layout::Layout;
@@ -50,6 +51,8 @@ use crate::reporter::Reporter;
 use crate::repository::{Base, LeftOut, MissingSubmodule, Repository};
 use crate::settings::Settings;
 use crate::stop::{StopOutcome, StopSignal};
+use crate::turns::EarlierWork;
+use crate::undelivered::UndeliveredWork;
 use crate::workspace::{self, NoWorkspace};
 use beginning::{begin, caches, meter, start_proxy, surroundings};
 use integration::Integration;
@@ -149,7 +152,12 @@ pub(crate) async fn run(
         credentials.report().await;
         let repository = beginning::repository(settings, spec, stop, made, &credentials);
         let left = left_of(spec, began);
-        let (base, frozen) = workspace::prepare(&repository, &processes, made, spec, left)
+        let undelivered = UndeliveredWork::of(settings, &spec.org_id);
+        let turn = EarlierWork {
+            undelivered: &undelivered,
+            is_over: forges::is_over(&settings.hosts, &credentials, spec).await,
+        };
+        let (base, frozen) = workspace::prepare(&repository, &processes, made, spec, turn, left)
             .await
             .map_err(|why| match why {
                 NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
@@ -174,6 +182,7 @@ pub(crate) async fn run(
             base,
             hosts: &settings.hosts,
             credentials: &credentials,
+            undelivered,
             began,
             patience: Patience::after(spec.provider_waited_ms),
             waited: Duration::ZERO,
@@ -261,6 +270,7 @@ struct Work<'a> {
     base: Base,
     hosts: &'a Hosts,
     credentials: &'a GitCredentials,
+    undelivered: UndeliveredWork,
     began: Instant,
     /// What is left of the time that the run waits for providers, and what was used of it here.
     patience: Patience,

@@ -205,6 +205,7 @@ impl Work<'_> {
     /// Reports what the run has changed so far. Only people need it: without it the run
     /// goes on.
     pub(super) async fn report_diff(&self, iteration: u32, commit: String) {
+        self.store_undelivered(&commit).await;
         let base = &self.base.commit;
         let diff = self.repository.diff(base, &commit, MAX_DIFF_BYTES as u64);
         let (head, bytes) = match diff.await {

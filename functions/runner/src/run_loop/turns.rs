@@ -234,6 +234,29 @@ impl Work<'_> {
         self.record(record, RunErrorCode::DeliveryFailed).await
     }
 
+    /// Stores the newest commit for the next turn, in case that it is not delivered. A run does not fail because
+    /// that did.
+    pub(super) async fn store_undelivered(&self, commit: &str) {
+        if self.spec.thread.is_none() {
+            return;
+        }
+        let thread = self.base.thread.as_ref();
+        let first = thread.map_or(&self.base.commit, |thread| &thread.commit);
+        let merged = thread.and_then(|thread| thread.merged.clone());
+        let published = [first].into_iter().chain(&merged).map(String::as_str);
+        let published: Vec<&str> = published.collect();
+        let parents = [self.base.commit.clone()].into_iter().chain(merged.clone());
+        let parents: Vec<String> = parents.collect();
+        let stored = async {
+            let file = self.undelivered.file_to_write(&self.spec.run_id)?;
+            let bundle = self.repository.bundle(commit, &parents, &published, &file);
+            bundle.await
+        };
+        if let Err(why) = stored.await {
+            tracing::warn!(event = "undelivered_not_stored", %why, "the work could not be stored for the next turn");
+        }
+    }
+
     /// Records that the result is on the origin.
     pub(super) async fn record_delivered(
         &self,
@@ -243,6 +266,7 @@ impl Work<'_> {
         if self.spec.thread.is_none() {
             return Ok(());
         }
+        self.undelivered.remove(&self.spec.run_id);
         let record = TurnRecord::Delivered {
             commit: commit.to_owned(),
             pull_request,

@@ -328,7 +328,6 @@ impl Work<'_> {
         let branch = match pushed {
             Delivery::Delivered => {
                 pr_url = self.delivered(tally, &commit, &branch).await?;
-                self.record_delivered(&commit, pr_url.clone()).await?;
                 Some(branch)
             }
             Delivery::NotAllowed(why) => {

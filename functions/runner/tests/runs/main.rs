@@ -32,6 +32,7 @@ mod live;
 mod logs;
 mod machine;
 mod manual;
+mod merged_pull_requests;
 mod model_double;
 mod models;
 mod other_forges;

@@ -11,14 +11,15 @@ use serde_json::json;
 
 use crate::scene::{CANARY, EndedRunner, Scene, git};
 
-struct Stage {
-    host: GitHost,
-    scene: Scene,
+/// A run on a git host with GitHub's API.
+pub struct Stage {
+    pub host: GitHost,
+    pub scene: Scene,
 }
 
 impl Stage {
     /// A run whose profile wants a pull request, on a host that has GitHub's API below `/api/v3`.
-    fn new() -> Stage {
+    pub fn new() -> Stage {
         Stage::on(Access::All)
     }
 
@@ -36,11 +37,11 @@ impl Stage {
         Stage { host, scene }
     }
 
-    fn next(&self, method: &'static str, path_end: &'static str, turn: Turn) {
+    pub fn next(&self, method: &'static str, path_end: &'static str, turn: Turn) {
         self.host.github.next(method, path_end, turn);
     }
 
-    fn answers(&self, method: &'static str, path_end: &'static str, status: u16, reply: &str) {
+    pub fn answers(&self, method: &'static str, path_end: &'static str, status: u16, reply: &str) {
         let body = refusal(reply, status).to_string();
         self.next(method, path_end, Turn::Answer(status, None, body));
     }
@@ -50,7 +51,7 @@ impl Stage {
     }
 
     /// The branch is on the origin, whatever became of its pull request.
-    fn is_pushed(&self) {
+    pub fn is_pushed(&self) {
         let repository = self.host.repository("acme/app.git");
         git(&repository, &["rev-parse", "--verify", &self.branch()]);
     }
@@ -63,7 +64,7 @@ impl Stage {
 }
 
 /// Where the pull request of a run that succeeded is; its event says the same.
-fn url(ended: &EndedRunner) -> Option<&str> {
+pub fn url(ended: &EndedRunner) -> Option<&str> {
     let Outcome::Succeeded { pr_url, .. } = ended.outcome() else {
         panic!("{:?} {}", ended.outcome(), ended.log);
     };

@@ -3,12 +3,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
-use awo_domain::control::{RunThread, RunnerEvent as E, TurnOrigin, TurnRecord};
+use awo_domain::control::{Outcome, RunThread, RunnerEvent as E, TurnOrigin, TurnRecord};
 use awo_domain::run::RunErrorCode as Code;
 use awo_domain::source::Branch;
+use awo_domain::{RunId, Timestamp};
 
-use crate::scene::{EndedRunner, Scene, commit_files, git};
+use crate::scene::{CANARY, EndedRunner, Scene, commit_files, git};
 
 /// The thread's branch.
 const BRANCH: &str = "awo/first";
@@ -50,6 +52,33 @@ fn push_by_others(origin: &Path, branch: &str, change: impl FnOnce(&Path)) {
     git(origin, &["checkout", "-q", branch]);
     change(origin);
     git(origin, &["checkout", "-q", "main"]);
+}
+
+/// The next turn after one whose run delivered nothing, with another run in the same place.
+fn next_turn(mut scene: Scene, agent: &str) -> Scene {
+    let first = scene.spec.run_id.clone();
+    let thread = serde_json::json!({
+        "threadId": scene.spec.work_order_id,
+        "turn": 2,
+        "baseCommit": hash(&scene.origin(), "main"),
+        "target": "main",
+        "turns": [{ "turn": 1, "taskPrompt": "The first task", "status": "failed" }],
+        "previous": { "runId": first, "agent": "command" },
+    });
+    scene.spec.thread = Some(Box::new(serde_json::from_value(thread).unwrap()));
+    let at = Timestamp::from_epoch_ms(1_790_000_000_001);
+    scene.spec.run_id = RunId::new(at, u128::from(std::process::id()));
+    scene.nonce = format!("{}.{}.{CANARY}-nonce", scene.spec.org_id, scene.spec.run_id);
+    scene.spec.agent.command = Some(["sh", "-c", agent].map(str::to_owned).to_vec());
+    scene
+}
+
+/// The first turn of a thread, whose result does not pass.
+fn first_turn(agent: &str) -> Scene {
+    let mut scene = Scene::new(&[("a", "1"), PLAN, TEST], agent).once();
+    let thread = serde_json::json!({ "threadId": scene.spec.work_order_id, "turn": 1 });
+    scene.spec.thread = Some(Box::new(serde_json::from_value(thread).unwrap()));
+    scene
 }
 
 fn hash(origin: &Path, name: &str) -> String {
@@ -176,6 +205,56 @@ fn a_turn_whose_branch_is_gone_begins_a_new_one_from_the_target_branch() {
         (TurnOrigin::Target, hash(&origin, "main").as_str())
     );
     assert_ne!(hash(&origin, &format!("{own}^")), old);
+}
+
+#[test]
+fn a_turn_after_one_that_delivered_nothing_goes_on_with_its_work() {
+    // It removes the test, which is the thread's all the same.
+    let scene = first_turn("echo y > y; rm tests/unit_test.sh; echo false > tests/unit_test.sh");
+    let first = scene.run();
+    assert!(matches!(first.outcome(), Outcome::Failed { .. }));
+    let mut scene = next_turn(scene, "grep -q y y && echo x > x");
+    scene.spec.profile.verification.protect_tests = true;
+    let ended = scene.run();
+    let own = format!("awo/{}", scene.spec.run_id);
+    assert_eq!(ended.succeeded().1, Some(own.as_str()));
+    let (from, commit) = ready(&ended);
+    assert_eq!(from, TurnOrigin::Workspace);
+    let origin = scene.origin();
+    assert_eq!(hash(&origin, &format!("{commit}^")), hash(&origin, "main"));
+    let show = |name: &str| git(&origin, &["show", &format!("{own}:{name}")]);
+    assert_eq!(
+        (show("y"), show(TEST.0)),
+        ("y\n".to_owned(), TEST.1.to_owned())
+    );
+    let [TurnRecord::Begun { delivered_tree, .. }, ..] = ended.turns.as_slice() else {
+        panic!("{:?}", ended.turns);
+    };
+    assert_eq!(
+        *delivered_tree, None,
+        "an agent's own work is not that of others"
+    );
+}
+
+#[test]
+fn work_that_was_stored_a_day_ago_is_not_taken_up() {
+    let scene = first_turn("echo y > y");
+    let run = scene.spec.run_id.clone();
+    assert!(matches!(scene.run().outcome(), Outcome::Failed { .. }));
+    let stored = scene.run_dir().join("../../.turns");
+    let stored = stored.join(scene.spec.org_id.as_str());
+    let stored = stored.join(format!("{run}.bundle"));
+    let a_day_ago = SystemTime::now() - Duration::from_secs(24 * 3_600 + 60);
+    let file = fs::File::options().write(true).open(&stored).unwrap();
+    file.set_modified(a_day_ago).unwrap();
+    let scene = next_turn(scene, "test ! -e y && echo x > x");
+    let ended = scene.run();
+    assert!(ended.succeeded().0.is_some());
+    assert_eq!(
+        ready(&ended),
+        (TurnOrigin::Base, hash(&scene.origin(), "main").as_str())
+    );
+    assert!(!stored.exists(), "it is removed");
 }
 
 #[test]

@@ -76,6 +76,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("cancelWorkOrder", &["cancel", WO]),
     ("killWorkOrder", &["kill", WO]),
     ("startRun", &["start", WO]),
+    ("followUpWorkOrder", &["follow-up", WO, "--prompt", "p"]),
+    ("getThread", &["thread", WO]),
     ("purgeWorkOrders", &["purge", "--yes"]),
     ("listRuns", &["runs"]),
     ("getRun", &["get", RUN]),
@@ -96,6 +98,14 @@ const COMMANDS: &[(&str, &[&str])] = &[
         &["environments", "update", "node", "FILE"],
     ),
     ("deleteEnvironment", &["environments", "delete", "node"]),
+    (
+        "setEnvironmentSecret",
+        &["environments", "set-secret", "node", "TOKEN"],
+    ),
+    (
+        "deleteEnvironmentSecret",
+        &["environments", "delete-secret", "node", "TOKEN"],
+    ),
     ("listSchedules", &["schedules", "list"]),
     ("createSchedule", &["schedules", "create", "FILE"]),
     ("getSchedule", &["schedules", "get", SCH]),
@@ -168,7 +178,19 @@ fn fits(template: &str, path: &str) -> bool {
 #[tokio::test]
 async fn every_operation_of_the_document_has_a_command() {
     let missing = r#"{"error":{"code":"NOT_FOUND","message":"no","details":{}}}"#;
-    let double = Double::start(move |_, _| Reply::of(404, missing)).await;
+    // A thread is found by a work order of it.
+    let order = json!({
+        "id": WO, "threadId": WO, "runId": RUN, "status": "running", "taskPrompt": "do",
+        "workspaceSource": {}, "createdAt": "2026-09-21T10:00:00.000Z",
+    });
+    let order = order.to_string();
+    let double = Double::start(move |request, _| {
+        if request.route() == format!("GET /v1/work-orders/{WO}") {
+            return Reply::of(200, &order);
+        }
+        Reply::of(404, missing)
+    });
+    let double = double.await;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("body.json");
     std::fs::write(&file, json!({"description": "d"}).to_string()).unwrap();
@@ -182,6 +204,8 @@ async fn every_operation_of_the_document_has_a_command() {
         let before = double.seen().len();
         let mut call = command(args);
         call.env("AWO_URL", &double.url).env("AWO_API_KEY", KEY);
+        // A value of a secret is read from standard input.
+        call.stdin(std::fs::File::open(file).unwrap());
         let output = call.output().await.unwrap();
         let asked: Vec<String> = double.seen()[before..]
             .iter()

@@ -114,7 +114,6 @@ pub(crate) fn all(schemas: &mut Schemas) -> Vec<Operation> {
         )
         .path::<EnvironmentName>()
         .path::<SecretName>()
-        .fails(&[Failure::Conflict])
         .answers(Success::nothing("It is gone.")),
     ]
 }

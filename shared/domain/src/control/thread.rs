@@ -4,8 +4,7 @@
 //! 1. [`RunSpec::thread`](crate::control::RunSpec) has the thread as it was when the run was claimed.
 //! 2. The runner posts a [`TurnRecord::Begun`] before the agent begins, a [`TurnRecord::Delivering`] before
 //!    it pushes, and a [`TurnRecord::Delivered`] after it. A repeated record changes nothing.
-//! 3. [`Finish`](crate::control::Finish) has a [`TurnEnd`]: the agent's summary, its session and the
-//!    stored workspace.
+//! 3. [`Finish`](crate::control::Finish) has a [`TurnEnd`]: the agent's summary and its session.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -192,9 +191,6 @@ pub struct TurnEnd {
     /// The agent's session, where it is stored with the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// True if the workspace was stored, under the run's id, for 24 h.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub workspace: bool,
 }
 
 /// Longest id of an agent's session, in characters.
@@ -211,7 +207,6 @@ impl TurnEnd {
         TurnEnd {
             summary: self.summary.as_ref().map(cut),
             session_id: session.cloned(),
-            workspace: self.workspace,
         }
     }
 }

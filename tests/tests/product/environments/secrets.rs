@@ -112,6 +112,9 @@ async fn a_deleted_environments_values_do_not_come_back_with_its_name() {
     assert!(names().await.is_empty());
     make(&service.client, &environment(&["setup"])).await;
     assert_eq!(secret(&service).await["set"], false);
+    let set = put(&service.client, PATH, &json!({ "value": VALUE })).await;
+    assert_eq!(set.status, 204, "{}", set.text);
+    assert_eq!(secret(&service).await["set"], true);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,8 +1,9 @@
 //! The bodies of schedules, their limits, and what an answer shows.
 
+use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
-use super::{created, half_hourly, path_of, read};
+use super::{created, fire, fires_next, half_hourly, orders, path_of, read};
 use crate::http_api::{order, quiet_service};
 
 fn faults(body: &Value) -> Vec<&str> {
@@ -117,4 +118,82 @@ async fn an_organization_has_a_hundred_schedules_and_a_repeated_create_makes_one
     assert_eq!(one_more.status, 409, "{}", one_more.text);
     let listed = service.client.get("/v1/schedules?limit=1").await.body;
     assert_eq!(listed["total"], 100);
+}
+
+/// Creates what a work order can name.
+async fn with_named_resources(service: &TestService) -> Value {
+    let template = json!({
+        "id": "ours", "name": "Ours",
+        "source": { "type": "git", "repository": "https://git.invalid/a.git" },
+    });
+    for (path, body) in [
+        ("/v1/templates", template),
+        ("/api/v1/profiles", json!({ "name": "careful" })),
+        ("/v1/environments", json!({ "name": "node" })),
+    ] {
+        let made = service.client.post(path, &body).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+    }
+    json!({
+        "taskPrompt": "fix it", "harness": "careful", "environment": "node",
+        "workspaceSource": { "type": "template", "templateId": "ours" },
+    })
+}
+
+#[tokio::test]
+async fn a_schedules_work_order_may_name_a_template_a_profile_and_an_environment() {
+    let service = quiet_service().await;
+    let mut body = half_hourly();
+    body["workOrder"] = with_named_resources(&service).await;
+    let schedule = created(&service, &body).await;
+    let headers = [("content-type", "application/json")];
+    let put = body.to_string().into_bytes();
+    let path = path_of(&schedule);
+    let updated = service.client.send("PUT", &path, &headers, put).await;
+    assert_eq!(updated.status, 200, "{}", updated.text);
+    let fired = fire(&service, &schedule).await;
+    assert_eq!(fired.status, 201, "{}", fired.text);
+    body["overlap"] = json!("queue");
+    let other = created(&service, &body).await;
+    let firing = fires_next(&service, &other).await;
+    assert_eq!(firing["result"], "created", "{firing}");
+    for order in [
+        orders(&service, &schedule).await.remove(0),
+        orders(&service, &other).await.remove(0),
+    ] {
+        assert_eq!(
+            (&order["harness"], &order["environment"]),
+            (&json!("careful"), &json!("node")),
+            "{order}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_key_of_another_request_is_422() {
+    let service = quiet_service().await;
+    let headers = [
+        ("content-type", "application/json"),
+        ("idempotency-key", "k"),
+    ];
+    let mut statuses = Vec::new();
+    for name in ["first", "first", "second"] {
+        let mut body = half_hourly();
+        body["name"] = json!(name);
+        let body = body.to_string().into_bytes();
+        let client = &service.client;
+        let answer = client.send("POST", "/v1/schedules", &headers, body).await;
+        statuses.push(answer.status);
+    }
+    assert_eq!(statuses, [201, 201, 422]);
+    let schedule = created(&service, &half_hourly()).await;
+    let path = format!("{}/fire", path_of(&schedule));
+    let mut statuses = Vec::new();
+    for body in ["", "", "{}"] {
+        let body = body.as_bytes().to_vec();
+        let answer = service.client.send("POST", &path, &headers, body).await;
+        statuses.push(answer.status);
+    }
+    assert_eq!(statuses, [201, 201, 422]);
+    assert_eq!(orders(&service, &schedule).await.len(), 1);
 }

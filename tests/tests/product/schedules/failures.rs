@@ -117,6 +117,8 @@ async fn a_refused_create_is_recorded_with_its_reason_and_counts() {
     assert_eq!(own.status, 201, "{}", own.text);
     let refused = fires_next(&service, &schedule).await;
     assert_eq!(refused["reason"], "queue_full", "{refused}");
+    let full = fire(&service, &schedule).await;
+    assert_eq!(full.status, 503, "{}", full.text);
 }
 
 #[tokio::test]
