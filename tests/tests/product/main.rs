@@ -80,6 +80,7 @@ mod restart;
 mod rivals;
 mod run_errors;
 mod sandboxes;
+mod inboxes;
 mod schedules;
 mod secrets;
 mod shared_baselines;
