@@ -42,6 +42,8 @@ pub enum Resource {
     Budget,
     /// A schedule.
     Schedule,
+    /// A trigger.
+    Trigger,
     /// A statement.
     Statement,
     /// A delivery of a webhook.
@@ -64,6 +66,7 @@ impl fmt::Display for Resource {
             Resource::Webhook => "webhook",
             Resource::Budget => "budget",
             Resource::Schedule => "schedule",
+            Resource::Trigger => "trigger",
             Resource::Statement => "statement",
             Resource::Delivery => "delivery",
             Resource::Route => "route",

@@ -34,6 +34,7 @@ pub mod task_prompt;
 pub mod template;
 pub mod thread;
 pub mod time;
+pub mod trigger;
 pub mod usage;
 pub mod verification;
 pub mod webhook;
@@ -43,8 +44,8 @@ pub mod schema;
 
 pub use error::{Error, Fault, Resource};
 pub use id::{
-    AttemptId, BudgetId, DeliveryId, EventId, OrgId, RunId, ScheduleId, SnapshotId, TransactionId,
-    VerificationId, WebhookId, WorkOrderId,
+    AttemptId, BudgetId, DeliveryId, EventId, InboxDeliveryId, InboxId, OrgId, RunId, ScheduleId,
+    SnapshotId, TransactionId, TriggerId, VerificationId, WebhookId, WorkOrderId,
 };
 pub use task_prompt::TaskPrompt;
 pub use time::Timestamp;

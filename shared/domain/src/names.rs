@@ -15,6 +15,9 @@ use crate::ledger::TransactionType;
 use crate::profile::{Baseline, GitMode, StrategyType};
 use crate::run::{RunErrorCode, RunStatus};
 use crate::schedule::{CatchUp, FiringResult, OriginKind, Overlap, PauseReason};
+use crate::trigger::{
+    ReviewState, TriggerAction, TriggerEvent, TriggerPauseReason, TriggerPermission,
+};
 use crate::webhook::DeliveryStatus;
 use crate::work_order::WorkOrderStatus;
 
@@ -80,11 +83,16 @@ names_as_serde_has_them!(
     ForgeKind,
     Provider,
     RegistryKind,
+    ReviewState,
     RunErrorCode,
     RunStatus,
     SecretPhase,
     Size,
     StrategyType,
     TransactionType,
+    TriggerAction,
+    TriggerEvent,
+    TriggerPauseReason,
+    TriggerPermission,
     WorkOrderStatus,
 );
