@@ -36,8 +36,21 @@ pub const ORDERS_KEPT_MS: i64 = 31 * 24 * 3_600_000;
 pub const PERMISSION_WAIT_MS: i64 = 10 * 60_000;
 
 /// An event, which is the same whatever the forge calls it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 pub enum TriggerEvent {
     /// An issue was opened.
     #[serde(rename = "issue.opened")]

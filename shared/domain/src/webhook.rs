@@ -19,8 +19,8 @@ use crate::budget::{BUDGET_THRESHOLD, CREDITS_LOW};
 use crate::event::TimelineEventType;
 use crate::names::variants;
 use crate::schedule::{SCHEDULE_MISSED, SCHEDULE_PAUSED};
-use crate::trigger::TRIGGER_PAUSED;
 use crate::schema::TypeSchema;
+use crate::trigger::TRIGGER_PAUSED;
 use crate::webhook::target::WebhookUrl;
 
 /// Webhooks of an organization, at most.

@@ -149,7 +149,11 @@ impl Event<'_> {
     pub fn repository_name(&self) -> Option<String> {
         let url = self.repository.as_ref()?.as_str();
         let name = url.strip_prefix("https://")?.trim_end_matches('/');
-        Some(name.strip_suffix(".git").unwrap_or(name).to_ascii_lowercase())
+        Some(
+            name.strip_suffix(".git")
+                .unwrap_or(name)
+                .to_ascii_lowercase(),
+        )
     }
 
     /// The subject as a delivery shows it, such as `acme/app#7` or `acme/app@main`.

@@ -20,7 +20,11 @@ pub(crate) fn page(value: &Value) -> String {
         let is_plain = !text.contains(|c: char| c.is_whitespace() || c.is_control());
         is_plain && text.len() <= 2_048 && text.starts_with("https://")
     };
-    value.as_str().filter(is_page).unwrap_or_default().to_owned()
+    value
+        .as_str()
+        .filter(is_page)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 pub(crate) fn author(login: &Value) -> Author {
@@ -35,7 +39,9 @@ pub(crate) fn labels(list: &Value, name: &str) -> Vec<String> {
 }
 
 pub(crate) fn commit(id: &Value) -> Option<CommitId> {
-    let id = id.as_str().filter(|id| id.bytes().any(|byte| byte != b'0'))?;
+    let id = id
+        .as_str()
+        .filter(|id| id.bytes().any(|byte| byte != b'0'))?;
     CommitId::parse(id).ok()
 }
 

@@ -46,7 +46,10 @@ fn content(place: &Place, event: &Event<'_>) -> Content {
     };
     let (comment, review) = (event.comment.as_ref(), event.review.as_ref());
     let by_actor = |text: Option<&str>| text.map(|text| (text.to_owned(), Author::of(actor)));
-    let head = event.branches.as_ref().map(|branches| branches.head.as_str());
+    let head = event
+        .branches
+        .as_ref()
+        .map(|branches| branches.head.as_str());
     let read = match place {
         Place::Title => of_subject(|subject| &subject.title),
         Place::Body => of_subject(|subject| &subject.body),
@@ -132,7 +135,12 @@ fn block(place: &Place, value: &Content, most: usize) -> String {
 
 /// Lines of a value, at most so many characters in all. Whatever a reader may take for the end of a line is one.
 fn lines_of(text: &str, most: usize) -> Vec<String> {
-    let is_end = |c: char| matches!(c, '\n' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let is_end = |c: char| {
+        matches!(
+            c,
+            '\n' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+        )
+    };
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let is_cut = text.chars().count() > most;
     let short: String = text.chars().take(most).collect();
@@ -148,8 +156,10 @@ fn lines_of(text: &str, most: usize) -> Vec<String> {
 
 /// The character, unless it is one that hides or turns around what stands beside it.
 fn visible(c: char) -> char {
-    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_hidden = (c.is_control() && c != '\t') || turns || matches!(c, '\u{e0000}'..='\u{e007f}');
+    let turns =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_hidden =
+        (c.is_control() && c != '\t') || turns || matches!(c, '\u{e0000}'..='\u{e007f}');
     if is_hidden { '\u{fffd}' } else { c }
 }
 

@@ -55,7 +55,11 @@ pub fn judge(content: &TriggerContent, event: &Event<'_>) -> Verdict {
     if let Some(reason) = unmet(&content.filter, event, &names) {
         return Verdict::Ignored(reason);
     }
-    if event.branches.as_ref().is_some_and(|branches| branches.is_fork) {
+    if event
+        .branches
+        .as_ref()
+        .is_some_and(|branches| branches.is_fork)
+    {
         return Verdict::Refused("fork");
     }
     if content.action == TriggerAction::Verify && !can_be_verified(event) {
@@ -113,7 +117,10 @@ fn can_be_verified(event: &Event<'_>) -> bool {
 }
 
 fn admission(who: &TriggerActors, actor: &Actor) -> Verdict {
-    let names = |list: &[String]| list.iter().any(|name| name.eq_ignore_ascii_case(&actor.login));
+    let names = |list: &[String]| {
+        list.iter()
+            .any(|name| name.eq_ignore_ascii_case(&actor.login))
+    };
     if names(&who.exclude_users) {
         return Verdict::Refused("who:excludeUsers");
     }
@@ -137,15 +144,17 @@ fn unmet(filter: &TriggerFilter, event: &Event<'_>, names: &[TriggerEvent]) -> O
         (has_labels(filter, event, names), "filter:labels"),
         (lacks_labels(filter, event), "filter:excludeLabels"),
         (
-            filter.mention.as_deref().is_none_or(|name| {
-                event.text().is_some_and(|text| mentions(text, name))
-            }),
+            filter
+                .mention
+                .as_deref()
+                .is_none_or(|name| event.text().is_some_and(|text| mentions(text, name))),
             "filter:mention",
         ),
         (
-            filter.command.as_deref().is_none_or(|word| {
-                event.text().is_some_and(|text| commands(text, word))
-            }),
+            filter
+                .command
+                .as_deref()
+                .is_none_or(|word| event.text().is_some_and(|text| commands(text, word))),
             "filter:command",
         ),
         (is_on_branch(filter, event), "filter:branches"),
@@ -163,7 +172,9 @@ fn unmet(filter: &TriggerFilter, event: &Event<'_>, names: &[TriggerEvent]) -> O
         ),
     ];
     let mut conditions = conditions.into_iter();
-    conditions.find(|(holds, _)| !holds).map(|(_, reason)| reason)
+    conditions
+        .find(|(holds, _)| !holds)
+        .map(|(_, reason)| reason)
 }
 
 fn has_labels(filter: &TriggerFilter, event: &Event<'_>, names: &[TriggerEvent]) -> bool {
@@ -174,13 +185,21 @@ fn has_labels(filter: &TriggerFilter, event: &Event<'_>, names: &[TriggerEvent])
         return false;
     };
     let is_labeled = names.iter().any(|name| {
-        matches!(name, TriggerEvent::IssueLabeled | TriggerEvent::PullRequestLabeled)
+        matches!(
+            name,
+            TriggerEvent::IssueLabeled | TriggerEvent::PullRequestLabeled
+        )
     });
     // A label that was there before does not count again.
-    let is_added = event.added_labels.as_ref().is_none_or(|added| {
-        added.iter().any(|label| has(&filter.labels, label))
-    });
-    filter.labels.iter().all(|label| has(&subject.labels, label)) && (!is_labeled || is_added)
+    let is_added = event
+        .added_labels
+        .as_ref()
+        .is_none_or(|added| added.iter().any(|label| has(&filter.labels, label)));
+    filter
+        .labels
+        .iter()
+        .all(|label| has(&subject.labels, label))
+        && (!is_labeled || is_added)
 }
 
 fn lacks_labels(filter: &TriggerFilter, event: &Event<'_>) -> bool {
@@ -219,5 +238,7 @@ fn holds(condition: &BodyMatch, event: &Event<'_>) -> bool {
     let contains = condition.contains.as_ref();
     equals.is_none_or(|equals| text.as_ref() == Some(equals))
         && contains.is_none_or(|part| text.as_ref().is_some_and(|text| text.contains(part)))
-        && condition.exists.is_none_or(|exists| value.is_some() == exists)
+        && condition
+            .exists
+            .is_none_or(|exists| value.is_some() == exists)
 }

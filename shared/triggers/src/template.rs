@@ -134,8 +134,17 @@ mod tests {
 
     #[test]
     fn nothing_else_is_a_place() {
-        for bad in ["{{secret}}", "{{}}", "{{pointer:a}}", "{{issue}}", "{{ {{actor}} }}"] {
-            assert!(matches!(Template::parse(bad), Err(PlaceFault::Unknown(_))), "{bad}");
+        for bad in [
+            "{{secret}}",
+            "{{}}",
+            "{{pointer:a}}",
+            "{{issue}}",
+            "{{ {{actor}} }}",
+        ] {
+            assert!(
+                matches!(Template::parse(bad), Err(PlaceFault::Unknown(_))),
+                "{bad}"
+            );
         }
         assert_eq!(Template::parse("a {{actor"), Err(PlaceFault::Open));
         assert!(Template::parse("a } b }} {c}").is_ok());

@@ -18,7 +18,9 @@ pub(crate) fn mentions(text: &str, name: &str) -> bool {
 /// True if a line of the text begins with a command: `/word`.
 pub(crate) fn commands(text: &str, word: &str) -> bool {
     own_lines(text).iter().any(|line| {
-        let rest = line.strip_prefix('/').and_then(|line| line.strip_prefix(word));
+        let rest = line
+            .strip_prefix('/')
+            .and_then(|line| line.strip_prefix(word));
         rest.is_some_and(|rest| rest.chars().next().is_none_or(char::is_whitespace))
     })
 }

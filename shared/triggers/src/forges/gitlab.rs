@@ -129,8 +129,14 @@ fn merge_request(body: &Value, actor: &Actor) -> Option<Content> {
     let is_approval = matches!(action, "approved" | "approval");
     let names = [
         (action == "open", TriggerEvent::PullRequestOpened),
-        (is_update && shown["oldrev"].is_string(), TriggerEvent::PullRequestUpdated),
-        (is_update && !added.is_empty(), TriggerEvent::PullRequestLabeled),
+        (
+            is_update && shown["oldrev"].is_string(),
+            TriggerEvent::PullRequestUpdated,
+        ),
+        (
+            is_update && !added.is_empty(),
+            TriggerEvent::PullRequestLabeled,
+        ),
         (action == "merge", TriggerEvent::PullRequestMerged),
         (is_approval, TriggerEvent::ReviewSubmitted),
     ];
@@ -151,7 +157,9 @@ fn merge_request(body: &Value, actor: &Actor) -> Option<Content> {
 
 fn note(body: &Value, actor: &Actor) -> Option<Content> {
     let note = &body["object_attributes"];
-    let is_new = note["action"].as_str().is_none_or(|action| action == "create");
+    let is_new = note["action"]
+        .as_str()
+        .is_none_or(|action| action == "create");
     let (issue, merge_request) = (&body["issue"], &body["merge_request"]);
     if !is_new || note["system"] == true || issue["confidential"] == true {
         return None;
