@@ -172,9 +172,10 @@ fn note(body: &Value, actor: &Actor) -> Option<Content> {
         "MergeRequest" => merge_request,
         _ => return None,
     };
-    let branches = match merge_request.is_object() {
-        true => Some(branches(merge_request)?),
-        false => None,
+    let branches = if merge_request.is_object() {
+        Some(branches(merge_request)?)
+    } else {
+        None
     };
     let mut subject = subject(shown, &shown["labels"], Author::unknown())?;
     if subject.url.is_empty() {
