@@ -45,6 +45,10 @@ pub(crate) async fn of(
         Some(run) => previous(store, org, &turns, run, now).await?,
         None => None,
     };
+    let others = runs
+        .values()
+        .filter(|run| run.started_at.is_some() && run.work_order_id != order.id);
+    let other_turns_run = others.max_by_key(|run| run.completed_at);
     Ok(Some(Box::new(RunThread {
         thread_id: id.clone(),
         turn: order.turn(),
@@ -53,6 +57,7 @@ pub(crate) async fn of(
         target: thread.target,
         pull_request: thread.pull_request,
         turns: earlier,
+        other_turns_run: other_turns_run.map(|run| run.run_id.clone()),
         previous,
         points: thread.points,
         deliveries: thread.deliveries,

@@ -88,6 +88,15 @@ pub(crate) struct EarlierWork<'a> {
     pub(crate) is_over: bool,
 }
 
+impl EarlierWork<'_> {
+    pub(crate) fn new(undelivered: &UndeliveredWork, is_over: bool) -> EarlierWork<'_> {
+        EarlierWork {
+            undelivered,
+            is_over,
+        }
+    }
+}
+
 /// Chooses the commit with which a turn begins, makes the reference, and fills the workspace with it.
 pub(crate) async fn begin(
     repository: &Repository,
@@ -198,10 +207,10 @@ impl Turn<'_> {
         })
     }
 
-    /// The stored work of the run before. Work that does not fit the origin any more counts as expired.
+    /// The stored work of the turn before. Work that does not fit the origin any more counts as expired.
     async fn undelivered(&self) -> Result<Option<String>, NoWorkspace> {
-        let previous = self.thread.previous.as_ref();
-        let file = previous.and_then(|run| self.earlier.undelivered.file(&run.run_id));
+        let run = self.thread.other_turns_run.as_ref();
+        let file = run.and_then(|run| self.earlier.undelivered.file(run));
         let Some(file) = file else {
             return Ok(None);
         };

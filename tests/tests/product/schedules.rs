@@ -77,7 +77,7 @@ fn advance_to(service: &TestService, moment: Timestamp, later_ms: i64) {
 
 /// The part of a sweep that fires.
 async fn sweep(service: &TestService) {
-    let state = sweep::state(&service.service.cloud).unwrap();
+    let state = sweep::state(&service.service.cloud.of_function("sweep")).unwrap();
     let tick: Tick = serde_json::from_value(json!({ "part": "schedules" })).unwrap();
     let swept = sweep::handle(Arc::new(state), tick).await.unwrap();
     assert_eq!(swept.failed, 0);

@@ -46,8 +46,10 @@ async fn a_thread_goes_from_red_to_green_to_a_reviewers_push_on_one_branch() {
         ("answer.txt", "none\n"),
         (".awo/agent.sh", AGENT),
     ]);
+    // So long that it is stored beside its work order.
+    let prompt = format!("guess the answer\n{}", "in detail ".repeat(4_000));
     let body = json!({
-        "taskPrompt": "guess the answer", "maxIterations": 1,
+        "taskPrompt": prompt, "maxIterations": 1,
         "workspaceSource": { "type": "git", "repository": repository.url(), "branch": "main" },
     });
     let first = service.client.post("/v1/work-orders", &body).await;

@@ -86,6 +86,16 @@ impl From<StopOutcome> for Abort {
     }
 }
 
+impl From<NoWorkspace> for Abort {
+    fn from(why: NoWorkspace) -> Abort {
+        match why {
+            NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
+            NoWorkspace::NoChild(why) => fail(RunErrorCode::ChildrenFailed, &why),
+            NoWorkspace::Stopped => Abort::Stopped(StopOutcome::default()),
+        }
+    }
+}
+
 fn fail(code: RunErrorCode, message: &str) -> Abort {
     Abort::Failed(RunError::new(code, message))
 }
@@ -153,17 +163,10 @@ pub(crate) async fn run(
         let repository = beginning::repository(settings, spec, stop, made, &credentials);
         let left = left_of(spec, began);
         let undelivered = UndeliveredWork::of(settings, &spec.org_id);
-        let turn = EarlierWork {
-            undelivered: &undelivered,
-            is_over: forges::is_over(&settings.hosts, &credentials, spec).await,
-        };
-        let (base, frozen) = workspace::prepare(&repository, &processes, made, spec, turn, left)
-            .await
-            .map_err(|why| match why {
-                NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
-                NoWorkspace::NoChild(why) => fail(RunErrorCode::ChildrenFailed, &why),
-                NoWorkspace::Stopped => Abort::Stopped(StopOutcome::default()),
-            })?;
+        let is_over = forges::is_over(&settings.hosts, &credentials, spec).await;
+        let turn = EarlierWork::new(&undelivered, is_over);
+        let prepared = workspace::prepare(&repository, &processes, made, spec, turn, left);
+        let (base, frozen) = prepared.await?;
         let meter = meter(spec, began)?;
         let proxy = start_proxy(spec, reporter, &meter, &environment).await?;
         let mut work = Work {

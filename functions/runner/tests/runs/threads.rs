@@ -64,6 +64,7 @@ fn next_turn(mut scene: Scene, agent: &str) -> Scene {
         "target": "main",
         "turns": [{ "turn": 1, "taskPrompt": "The first task", "status": "failed" }],
         "previous": { "runId": first, "agent": "command" },
+        "otherTurnsRun": first,
     });
     scene.spec.thread = Some(Box::new(serde_json::from_value(thread).unwrap()));
     let at = Timestamp::from_epoch_ms(1_790_000_000_001);

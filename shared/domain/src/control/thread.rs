@@ -52,6 +52,10 @@ pub struct RunThread {
     /// The newest run of the thread that has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<PreviousRun>,
+    /// The newest run of another turn that had compute. Its work is where this turn begins, if nothing of the
+    /// thread is on a branch. A further run of the same turn does not begin with what its first one left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_turns_run: Option<RunId>,
     /// Starts of earlier turns whose tree was not that of the delivery before: others had changed
     /// something. Oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
