@@ -55,6 +55,9 @@ pub trait Api: Sync {
         request: ApiRequest,
     ) -> impl Future<Output = Result<ApiResponse, Unreachable>> + Send;
 
+    /// The time since the message came.
+    fn elapsed(&self) -> Duration;
+
     /// Waits.
     fn pause(&self, time: Duration) -> impl Future<Output = ()> + Send;
 }

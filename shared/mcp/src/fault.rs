@@ -76,6 +76,10 @@ impl Fault {
         if let Some(data) = self.data {
             error["data"] = data;
         }
-        json!({ "jsonrpc": "2.0", "id": id, "error": error })
+        // The protocol has no null id.
+        match id {
+            Some(id) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+            None => json!({ "jsonrpc": "2.0", "error": error }),
+        }
     }
 }

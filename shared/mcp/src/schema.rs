@@ -1,5 +1,6 @@
 //! Schemas that need nothing beside themselves, of the components of the OpenAPI document.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -20,7 +21,8 @@ pub(crate) fn operation(id: &str) -> &'static Value {
     let operations = methods
         .filter_map(Value::as_object)
         .flat_map(|of| of.values());
-    let mut operations = operations.filter(|one| one["operationId"].as_str() == Some(id));
+    let mut operations =
+        operations.filter(|operation| operation["operationId"].as_str() == Some(id));
     operations.next().unwrap_or(&Value::Null)
 }
 
@@ -40,10 +42,10 @@ pub(crate) fn whole(mut schema: Value) -> Value {
     localize(&mut schema, &mut names);
     let mut parts: BTreeMap<String, Value> = BTreeMap::new();
     while let Some(name) = names.pop_first() {
-        if !parts.contains_key(&name) {
-            let mut part = component(&name).clone();
+        if let Entry::Vacant(place) = parts.entry(name) {
+            let mut part = component(place.key()).clone();
             localize(&mut part, &mut names);
-            parts.insert(name, part);
+            place.insert(part);
         }
     }
     if !parts.is_empty() {

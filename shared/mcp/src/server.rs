@@ -175,3 +175,6 @@ fn info() -> Value {
         "version": env!("CARGO_PKG_VERSION"),
     })
 }
+
+#[cfg(test)]
+mod tests;

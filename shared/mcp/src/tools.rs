@@ -46,8 +46,8 @@ impl From<Unreachable> for ToolError {
 
 /// The result of a call.
 pub(crate) async fn result<A: Api>(api: &A, tool: Tool, arguments: Arguments) -> Value {
-    let known = tool.arguments();
-    let unknown = arguments.keys().find(|name| !known.contains_key(*name));
+    let declared = tool.arguments();
+    let unknown = arguments.keys().find(|name| !declared.contains_key(*name));
     let outcome = match unknown {
         Some(name) => Err(ToolError::of_argument(name, "is no argument of this tool")),
         None => outcome(api, tool, arguments).await,
@@ -166,17 +166,16 @@ async fn create<A: Api>(
 async fn wait<A: Api>(api: &A, mut arguments: Arguments) -> Result<Value, ToolError> {
     let id = work_order(&mut arguments)?;
     let time = whole(&mut arguments, "timeoutSeconds", 1..=MAX_WAIT_S)?.unwrap_or(MAX_WAIT_S);
-    let mut left = Duration::from_secs(time);
+    let end = Duration::from_secs(time);
     loop {
         let order = data(api, ApiRequest::get(format!("/v1/work-orders/{id}"))).await?;
         let status = order["status"].as_str().and_then(WorkOrderStatus::parse);
         let finished = status.is_some_and(WorkOrderStatus::is_terminal);
+        let left = end.saturating_sub(api.elapsed());
         if finished || left.is_zero() {
             return Ok(json!({ "workOrder": order, "finished": finished, "callAgain": !finished }));
         }
-        let pause = left.min(LOOK);
-        api.pause(pause).await;
-        left -= pause;
+        api.pause(left.min(LOOK)).await;
     }
 }
 
@@ -203,7 +202,10 @@ async fn checks<A: Api>(api: &A, mut arguments: Arguments) -> Result<Value, Tool
             )
         };
         verifications.extend(events.into_iter().filter(is_end));
-        let size: usize = verifications.iter().map(|one| one.to_string().len()).sum();
+        let size: usize = verifications
+            .iter()
+            .map(|event| event.to_string().len())
+            .sum();
         if !has_more || size > MAX_RESULT_BYTES / 4 {
             break;
         }
@@ -274,7 +276,7 @@ fn whole(
 
 /// Arguments as parameters of a query; the route checks their values.
 fn query(arguments: Arguments) -> Result<Vec<(String, String)>, ToolError> {
-    let pair = |(name, value)| match value {
+    let pair = |(name, value): (String, Value)| match value {
         Value::String(text) => Ok((name, text)),
         Value::Number(number) => Ok((name, number.to_string())),
         _ => Err(ToolError::of_argument(
