@@ -63,12 +63,37 @@ impl Operation {
                     Failure::RateLimited,
                 ]);
             }
+            Access::Sender => {
+                operation.set("description", json!(description));
+                operation.set("security", json!([]));
+                operation.failures.extend([
+                    Failure::InternalError,
+                    Failure::BadRequest,
+                    Failure::Unauthorized,
+                    Failure::PayloadTooLarge,
+                ]);
+            }
             Access::Anybody | Access::Runner | Access::Page => {
                 operation.set("description", json!(description));
                 operation.set("security", json!([]));
             }
         }
         operation
+    }
+
+    /// A parameter of its path that is no resource of the caller's.
+    ///
+    /// # Panics
+    /// If the path has no further parameter.
+    #[must_use]
+    pub fn path_text(mut self, schema: Value, description: &str) -> Operation {
+        let name = names_in(self.route.path).nth(self.path_parameters);
+        let name = name.unwrap_or_else(|| panic!("{} has no parameter", self.route.path));
+        self.path_parameters += 1;
+        self.parameters.push(json!({
+            "name": name, "in": "path", "required": true, "schema": schema, "description": description,
+        }));
+        self
     }
 
     /// The next parameter of its path.
@@ -149,6 +174,14 @@ impl Operation {
     /// A JSON body that may be left out.
     pub fn optional_body(mut self, schema: Value, example: Value) -> Operation {
         self.requires_body(schema, example, false);
+        self
+    }
+
+    /// A JSON body whose members are the sender's own.
+    pub fn foreign_body(mut self, description: &str, example: Value) -> Operation {
+        let schema = named(&self.component("Request"), json!({ "description": description }));
+        let content = json!({ "application/json": { "schema": schema, "example": example } });
+        self.set("requestBody", json!({ "required": true, "content": content }));
         self
     }
 

@@ -6,6 +6,7 @@ pub(crate) mod console;
 pub(crate) mod control;
 pub(crate) mod credits;
 pub(crate) mod environments;
+pub(crate) mod inboxes;
 pub(crate) mod openapi;
 pub(crate) mod profiles;
 pub(crate) mod queue;
@@ -34,6 +35,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         environments::all,
         schedules::all,
         webhooks::all,
+        inboxes::all,
         verification::all,
         openapi::all,
     ];

@@ -98,6 +98,8 @@ pub(crate) enum ResponseStore {
     WithWork,
     /// Beside the webhooks: it shows the secret of one.
     WithWebhooks,
+    /// Beside the inboxes: it shows the secret of one.
+    WithInboxes,
 }
 
 impl ResponseStore {
@@ -105,6 +107,7 @@ impl ResponseStore {
         match self {
             ResponseStore::WithWork => Key::idempotency(org, hash),
             ResponseStore::WithWebhooks => Key::webhook_answer(org, hash),
+            ResponseStore::WithInboxes => Key::inbox_answer(org, hash),
         }
     }
 }
