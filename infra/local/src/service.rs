@@ -35,7 +35,7 @@ use crate::metrics::Metrics;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
 use crate::sqs::{Queues, queue_url};
-use crate::{REGION, Server, dynamodb, ecs, gateway, secrets, sqs, sts};
+use crate::{REGION, Server, dynamodb, ecs, gateway, s3, secrets, sqs, sts};
 
 /// How often expired items are removed.
 const TTL_PERIOD: Duration = Duration::from_secs(600);
@@ -46,6 +46,8 @@ pub const MINIMUM_COMPRESSION_SIZE: usize = 1_024;
 const CLUSTER: &str = "awo";
 /// What the names of its secrets begin with.
 const STACK: &str = "awo";
+/// The bucket of the bodies of deliveries to inboxes.
+const BODIES: &str = "awo-inbox-bodies";
 
 /// How the service is started.
 #[derive(Debug, Clone)]
@@ -257,6 +259,7 @@ struct StandIns {
     secrets: String,
     files: String,
     sts: String,
+    s3: String,
 }
 
 impl StandIns {
@@ -318,6 +321,15 @@ impl StandIns {
         let secrets = secrets.map_err(failed("Secrets Manager"))?;
         let roles = sts::start(listen(0).await?, key.clone(), ending.stores.clone())
             .map_err(failed("STS"))?;
+        let bodies = bodies_of(options);
+        let objects = s3::start(
+            listen(0).await?,
+            BODIES,
+            &bodies,
+            key.clone(),
+            ending.stores.clone(),
+        );
+        let objects = objects.map_err(failed("S3"))?;
         Ok(StandIns {
             key,
             queues,
@@ -328,7 +340,8 @@ impl StandIns {
             secrets: secrets.url(),
             files: files.url(),
             sts: roles.url(),
-            servers: vec![dynamodb, sqs, ecs_server, secrets, files, roles],
+            s3: objects.url(),
+            servers: vec![dynamodb, sqs, ecs_server, secrets, files, roles, objects],
         })
     }
 }
@@ -336,6 +349,11 @@ impl StandIns {
 fn files_of(options: &Options) -> PathBuf {
     let dir = options.data_dir.as_ref();
     dir.unwrap_or(&options.log_dir).join("files")
+}
+
+fn bodies_of(options: &Options) -> PathBuf {
+    let dir = options.data_dir.as_ref();
+    dir.unwrap_or(&options.log_dir).join("inbox-bodies")
 }
 
 /// The product's environment variables, as the template sets them in the cloud.
@@ -350,6 +368,8 @@ fn settings(options: &Options, stand_ins: &StandIns) -> BTreeMap<String, String>
         ("AWS_ENDPOINT_URL_SECRETS_MANAGER", &stand_ins.secrets),
         ("AWS_ENDPOINT_URL_EFS", &stand_ins.files),
         ("AWS_ENDPOINT_URL_STS", &stand_ins.sts),
+        ("AWS_ENDPOINT_URL_S3", &stand_ins.s3),
+        ("AWO_INBOX_BODIES", BODIES),
         ("AWO_WORK_TABLE", "awo-work"),
         ("AWO_LEDGER_TABLE", "awo-ledger"),
         ("AWO_SETTINGS_TABLE", "awo-settings"),

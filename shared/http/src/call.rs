@@ -5,6 +5,7 @@ use awo_domain::plugin::PluginId;
 use awo_domain::{Error, OrgId, Timestamp};
 use awo_store::engine::idempotency::{IdempotentRequest, NewResponse};
 use awo_store::organizations::keys::Caller;
+use lambda_http::request::RequestContext;
 use lambda_http::{Body, Request, RequestExt};
 use sha2::{Digest, Sha256};
 
@@ -96,6 +97,21 @@ impl Call {
                 format!("must be a whole number from 0 to {}", u32::MAX),
             )),
         }
+    }
+
+    /// The address of the API, as the caller has it: scheme, host, and the path before that of the route.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        let header = |name: &str| self.request.headers().get(name)?.to_str().ok();
+        let scheme = header("x-forwarded-proto").unwrap_or("https");
+        let host = header("host").unwrap_or_default();
+        let path = match self.request.request_context_ref() {
+            Some(RequestContext::ApiGatewayV1(context)) => context.path.as_deref(),
+            _ => None,
+        };
+        let own = self.request.raw_http_path();
+        let before = path.and_then(|path| path.strip_suffix(own)).unwrap_or_default();
+        format!("{scheme}://{host}{before}")
     }
 
     /// The query, to be read parameter by parameter.

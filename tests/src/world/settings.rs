@@ -10,6 +10,9 @@ use tokio::net::TcpListener;
 
 use super::{NOTIFICATIONS, QUEUE};
 
+/// The bucket of the bodies of deliveries to inboxes.
+pub(super) const BODIES: &str = "inbox-bodies";
+
 pub(super) async fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0")
         .await
@@ -26,9 +29,9 @@ pub(super) fn queues(shutdown: &Shutdown) -> Queues {
     queues
 }
 
-/// The settings of the functions, given the addresses of DynamoDB, SQS, ECS and Secrets Manager.
+/// The settings of the functions, given the addresses of DynamoDB, SQS, ECS, Secrets Manager and S3.
 pub(super) fn settings(
-    [dynamodb, sqs, ecs, secrets]: [String; 4],
+    [dynamodb, sqs, ecs, secrets, objects]: [String; 5],
     key: &AccessKey,
 ) -> BTreeMap<String, String> {
     [
@@ -39,6 +42,8 @@ pub(super) fn settings(
         ("AWS_ENDPOINT_URL_SQS", sqs.clone()),
         ("AWS_ENDPOINT_URL_ECS", ecs),
         ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets),
+        ("AWS_ENDPOINT_URL_S3", objects),
+        ("AWO_INBOX_BODIES", BODIES.to_owned()),
         ("AWO_WORK_TABLE", "work".to_owned()),
         ("AWO_LEDGER_TABLE", "ledger".to_owned()),
         ("AWO_SETTINGS_TABLE", "settings".to_owned()),
