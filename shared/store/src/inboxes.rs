@@ -100,7 +100,7 @@ impl Store {
         request: &IdempotentRequest,
         now: Timestamp,
     ) -> Result<Option<StoredResponse>, Error> {
-        self.stored_response_in(ResponseStore::WithInboxes, org, request, now)
+        self.stored_response_in(ResponseStore::Inboxes, org, request, now)
             .await
     }
 
@@ -119,7 +119,7 @@ impl Store {
             id: id.clone(),
             v: SCHEMA_VERSION,
         };
-        let (responses, now) = (ResponseStore::WithInboxes, inbox.created_at);
+        let (responses, now) = (ResponseStore::Inboxes, inbox.created_at);
         let created = Transaction::new()
             .put(&Key::inbox(id), &InboxItem::of(inbox, 1))?
             .put(&Key::inbox_index(org, id), &index)?
@@ -150,7 +150,7 @@ impl Store {
         let unchanged = Change::new().when("revision", read.revision);
         let replaced = Transaction::new()
             .put_when(&Key::inbox(&new.id), &item, unchanged)?
-            .store_response_in(ResponseStore::WithInboxes, &new.org_id, response, now)?
+            .store_response_in(ResponseStore::Inboxes, &new.org_id, response, now)?
             .commit(self)
             .await?;
         let refusals = match replaced {
