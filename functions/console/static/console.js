@@ -1,12 +1,14 @@
 // The page: which part of it is shown, and the key. Where one is stands behind the # of the address, which
 // a browser sends nowhere; the key stands in no address.
 
-import { get, key, optional, reason, setKey } from "./api.js";
+import { key, reason, setKey } from "./api.js";
 import { announce, byId, fill, h, problem } from "./dom.js";
 import { showInvoice } from "./invoice.js";
+import { showKey } from "./key.js";
 import { showMoney } from "./money.js";
 import { showWaiting } from "./queue.js";
 import { showRuns } from "./runs.js";
+import { may } from "./scopes.js";
 import { showSchedules } from "./schedules.js";
 import { showSetup } from "./setup.js";
 import { showSubmit } from "./submit.js";
@@ -17,7 +19,7 @@ import { showWebhooks } from "./webhooks.js";
 const PAGES = {
   money: { title: "Money", show: showMoney }, invoice: { title: "Invoice", show: showInvoice }, runs: { title: "Runs", show: showRuns },
   submit: { title: "New work order", show: showSubmit, within: "runs" }, queue: { title: "Queue", show: showWaiting, within: "runs" }, thread: { title: "Thread", show: showThread, within: "runs" },
-  schedules: { title: "Schedules", show: showSchedules }, webhooks: { title: "Webhooks", show: showWebhooks }, setup: { title: "Setup", show: showSetup },
+  schedules: { title: "Schedules", show: showSchedules }, webhooks: { title: "Webhooks", show: showWebhooks }, setup: { title: "Setup", show: showSetup }, key: { title: "Key", show: showKey, within: "key" },
 };
 
 let shown = new AbortController();
@@ -52,12 +54,12 @@ function navigation(current) {
   nav.hidden = false;
   const marked = PAGES[current]?.within ?? current;
   fill(nav, Object.entries(PAGES).filter(([, page]) => !page.within).map(([name, page]) => h("a", { href: `#/${name}`, "aria-current": name === marked ? "page" : null }, page.title)),
-    h("span", { class: "who" }, `Key …${(key() ?? "").slice(-4)}`), h("a", { href: "../openapi.json" }, "API"),
+    h("a", { class: "who", href: "#/key", "aria-current": current === "key" ? "page" : null }, `Key …${(key() ?? "").slice(-4)}`), h("a", { href: "../docs" }, "Documents"),
     h("button", { type: "button", onclick: () => { enter(null); shown.abort(); signIn(); announce("The key is forgotten."); } }, "Forget the key"));
 }
 
 async function begin() {
-  first ??= "missing" in (await optional(get("/v1/credits"))) ? "runs" : "money";
+  first ??= (await may("credits:read")) ? "money" : "runs";
   return first;
 }
 

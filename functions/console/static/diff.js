@@ -9,6 +9,13 @@ const MAX_OPEN_LINES = 400;
 
 /** @typedef {{name: string, lines: string[], added: number, removed: number}} Changed */
 
+/** The name in `diff --git a/NAME b/NAME`: a rename is a deletion and an addition, so both are the same. @param {string} line */
+function nameOf(line) {
+  const both = line.slice("diff --git ".length);
+  const half = both.slice(0, (both.length - 1) / 2);
+  return half.startsWith('"') ? half.slice(3, -1) : half.slice(2);
+}
+
 /** @param {string} text @returns {Changed[]} */
 function files(text) {
   /** @type {Changed[]} */
@@ -16,7 +23,7 @@ function files(text) {
   let inHunk = false;
   for (const line of text.split("\n")) {
     if (line.startsWith("diff --git ")) {
-      all.push({ name: line.replace(/^.* b\//, ""), lines: [], added: 0, removed: 0 });
+      all.push({ name: nameOf(line), lines: [], added: 0, removed: 0 });
       inHunk = false;
     }
     const file = all.at(-1);

@@ -9,8 +9,7 @@ import { between, moment } from "./format.js";
 /** What a phase begins with. @type {Record<string, (event: TimelineEvent) => string>} */
 const BEGINNINGS = {
   "run.created": () => "Waiting in the queue",
-  "run.building": () => "Waiting for a machine",
-  "run.started": () => "Workspace",
+  "run.building": () => "Machine and workspace",
   "workspace.ready": () => "Environment",
   "iteration.started": (event) => `Agent, iteration ${event.data["iteration"]}`,
   "provider.waiting": (event) => `Waiting for ${event.data["provider"]}`,
@@ -28,6 +27,8 @@ const ENDS = ["run.completed", "run.failed", "run.cancelled"];
 export class Phases {
   /** @type {Phase[]} */
   #all = [];
+  /** How long the last one takes until now. @type {HTMLElement | null} */
+  #running = null;
 
   /** @param {TimelineEvent} event */
   add(event) {
@@ -38,12 +39,21 @@ export class Phases {
     if (name) this.#all.push({ name, from: event.timestamp });
   }
 
+  /** Time goes on, and the rest of the table stays: somebody may be in it. */
+  tick() {
+    const last = this.#all.at(-1);
+    if (this.#running && last) this.#running.textContent = `${between(last.from)} so far`;
+  }
+
   /** @param {HTMLElement} place */
   show(place) {
     // What took no time to speak of only lengthens the list.
     const long = this.#all.filter((phase) => !phase.to || Date.parse(phase.to) - Date.parse(phase.from) >= 20);
     if (long.length === 0) return place.replaceChildren(note("Nothing has begun."));
-    const rows = long.map((phase) => [phase.name, moment(phase.from), h("span", {}, phase.to ? between(phase.from, phase.to) : `${between(phase.from)} so far`)]);
+    const rows = long.map((phase) => [phase.name, moment(phase.from), h("span", {}, between(phase.from, phase.to))]);
+    const last = long.at(-1);
+    this.#running = last && !last.to ? /** @type {HTMLElement} */ (rows.at(-1)?.[2]) : null;
+    this.tick();
     place.replaceChildren(table("Phases of the run", [{ name: "Phase" }, { name: "Began at" }, { name: "Took", number: true }], rows));
   }
 }

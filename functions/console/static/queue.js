@@ -1,6 +1,6 @@
 // How full the queue is, and what its next work orders wait for.
 
-import { fetched, get, optional } from "./api.js";
+import { fetched, get, MAX_PAGES, optional } from "./api.js";
 import { anchor, fill, h, note, outcome, table } from "./dom.js";
 import { between, count } from "./format.js";
 
@@ -29,20 +29,20 @@ export async function showWaiting(place, _where, signal) {
   await showQueue(health, signal);
   // The oldest wait first, and the list has the newest first: its last page is the first of the queue.
   let page = await get("/v1/runs", { status: "queued", limit: "100" }, { signal });
-  for (let cursor = page.nextCursor; cursor; cursor = page.nextCursor) page = await get("/v1/runs", { status: "queued", limit: "100", cursor }, { signal });
+  for (let pages = 1; page.nextCursor && pages < MAX_PAGES; pages += 1) page = await get("/v1/runs", { status: "queued", limit: "100", cursor: page.nextCursor }, { signal });
   const first = page.runs.slice(-MAX_WAITING).reverse();
   if (first.length === 0) return fill(list, note("Nothing waits."));
-  const rows = await Promise.all(first.map((run) => row(run, stats(run, signal))));
+  const rows = await Promise.all(first.map((run) => row(run, position(run, signal))));
   fill(list, table(`The ${count(first.length)} that wait longest`, [{ name: "Run" }, { name: "Place", number: true }, { name: "Waits for" }, { name: "Waits since", number: true }, { name: "Tenant" }], rows));
 }
 
 /** @param {Run} run @param {AbortSignal} signal */
-const stats = (run, signal) => optional(get("/api/v1/queue/position/{workOrderId}", {}, { path: { workOrderId: run.workOrderId }, signal }));
+const position = (run, signal) => optional(get("/api/v1/queue/position/{workOrderId}", {}, { path: { workOrderId: run.workOrderId }, signal }));
 
-/** @param {Run} run @param {ReturnType<typeof stats>} asked */
-async function row(run, asked) {
-  const answer = await asked;
-  const position = "value" in answer ? answer.value.data : null;
-  const why = position?.waitsFor ? REASONS[position.waitsFor] : "a free slot";
-  return [anchor(run.runId, "runs", { run: run.runId }), position ? count(position.position) : "–", "missing" in answer ? answer.missing : why, between(run.createdAt), run.tenantContext?.tenantId ?? "–"];
+/** @param {Run} run @param {ReturnType<typeof position>} answered */
+async function row(run, answered) {
+  const answer = await answered;
+  const place = "value" in answer ? answer.value.data : null;
+  const why = place?.waitsFor ? REASONS[place.waitsFor] : "a free slot";
+  return [anchor(run.runId, "runs", { run: run.runId }), place ? count(place.position) : "–", "missing" in answer ? answer.missing : why, between(run.createdAt), run.tenantContext?.tenantId ?? "–"];
 }

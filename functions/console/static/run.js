@@ -29,31 +29,35 @@ const isOver = (/** @type {Run} */ run) => ["succeeded", "failed", "canceled"].i
 export async function showRun(place, id, signal) {
   const run = await get("/v1/runs/{id}", {}, { path: { id }, signal });
   const order = await optional(get("/v1/work-orders/{id}", {}, { path: { id: run.workOrderId }, signal }));
-  const parts = Object.fromEntries(["top", "error", "actions", "phases", "checks", "diff", "facts"].map((name) => [name, h("section", {})]));
+  const parts = Object.fromEntries(["top", "prompt", "error", "actions", "phases", "checks", "diff", "facts"].map((name) => [name, h("section", {})]));
   const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (parts[name]);
   const [output, timeline] = [new Output(), new Timeline()];
   const title = (/** @type {string} */ text) => h("h2", {}, text);
   fill(part("checks"), note("Nothing was verified yet."));
-  fill(place, h("p", {}, anchor("‹ All runs", "runs")), h("h2", { class: "id" }, id), part("top"), part("error"), part("actions"),
+  fill(place, h("p", {}, anchor("‹ All runs", "runs")), h("h2", { class: "id" }, id), part("top"), part("prompt"), part("error"), part("actions"),
     title("What the agent writes"), output.place, title("Checks of the last verification"), part("checks"), title("What it changed"), part("diff"),
     title("Phases"), part("phases"), title("The run and its work order"), part("facts"), title("Timeline"), timeline.place);
   const phases = new Phases();
+  if ("value" in order) fill(part("prompt"), title("Prompt"), prompt(order.value.taskPrompt));
   let current = run;
   let acted = "";
+  let { commit } = run;
   const show = (/** @type {Run} */ found) => {
     current = found;
-    showTop(part("top"), found, "value" in order ? order.value : null);
+    showTop(part("top"), found);
     showError(part("error"), found);
     showFacts(part("facts"), found, order);
     // A form that somebody fills in is left as it is.
-    if (acted !== found.status) showActions(part("actions"), found, () => void again());
+    if (acted !== found.status) void showActions(part("actions"), found, () => void again());
     acted = found.status;
   };
   const again = async () => {
     try {
       const found = await get("/v1/runs/{id}", {}, { path: { id }, signal });
       show(found);
-      await showChanges(part("diff"), id, signal);
+      // A diff that did not change stays as somebody has opened and scrolled it.
+      if (found.commit !== commit || isOver(found)) await showChanges(part("diff"), id, signal);
+      commit = found.commit;
       if (isOver(found)) await output.showKept(id, signal);
     } catch (error) {
       if (!signal.aborted) timeline.said(reason(error));
@@ -74,8 +78,8 @@ export async function showRun(place, id, signal) {
   }, timeline.said);
   const ticks = setInterval(() => {
     if (isOver(current)) return clearInterval(ticks);
-    phases.show(part("phases"));
-    showTop(part("top"), current, "value" in order ? order.value : null);
+    phases.tick();
+    showTop(part("top"), current);
   }, TICK_MS);
   signal.addEventListener("abort", () => { clearInterval(ticks); clearTimeout(due); });
 }
@@ -142,12 +146,18 @@ function summary(event) {
   return shown.filter((name) => ["string", "number"].includes(typeof event.data[name])).map((name) => `${name}: ${String(event.data[name]).slice(0, 300)}`).join("; ");
 }
 
-/** @param {HTMLElement} place @param {Run} run @param {Order | null} order */
-function showTop(place, run, order) {
+/** @param {HTMLElement} place @param {Run} run */
+function showTop(place, run) {
   const running = run.startedAt ? between(run.startedAt, run.completedAt) : `waiting for ${between(run.createdAt)}`;
   fill(place, h("p", { class: "lead" }, outcome(run.status), run.phase && !isOver(run) ? ` ${run.phase.replaceAll("_", " ")}` : "", ` · iteration ${run.iteration} of at most ${run.maxIterations} · ${running}`,
-    run.verified ? " · verified" : "", run.cost ? ` · ${credits(run.cost.credits)} credits` : ""),
-    order?.taskPrompt ? block("Prompt", order.taskPrompt) : null);
+    run.verified ? " · verified" : "", run.cost ? ` · ${credits(run.cost.credits)} credits` : ""));
+}
+
+/** @param {string} text */
+function prompt(text) {
+  const shown = block("Prompt", text);
+  shown.className = "prompt";
+  return shown;
 }
 
 /** @param {HTMLElement} place @param {Run} run */

@@ -113,12 +113,12 @@ function row(run) {
   const order = orders.get(run.workOrderId);
   const prompt = order?.taskPrompt.trim().split("\n")[0] ?? "–";
   const state = run.phase && run.status === "running" ? h("span", {}, outcome(run.status), ` ${run.phase.replaceAll("_", " ")}`) : outcome(run.status);
-  return [anchor(short(run.runId), "runs", { run: run.runId }, `Run ${run.runId}`), state, prompt.length > MAX_PROMPT ? `${prompt.slice(0, MAX_PROMPT)}…` : prompt, order ? name(order.workspaceSource.repository) : "–",
+  return [anchor(short(run.runId), "runs", { run: run.runId }, `Run ${run.runId}, ${short(run.runId)}`), state, prompt.length > MAX_PROMPT ? `${prompt.slice(0, MAX_PROMPT)}…` : prompt, order ? name(order.workspaceSource.repository) : "–",
     order?.agent.type ?? "–", run.tenantContext?.tenantId ?? "–", moment(run.createdAt), run.startedAt ? between(run.startedAt, run.completedAt) : "–", run.cost ? credits(run.cost.credits) : "–"];
 }
 
 /** The end of an id, which is what differs between two of the same hour. @param {string} id */
-const short = (id) => `…${id.slice(-8)}`;
+const short = (id) => id.slice(-8);
 
 /** The last parts of a repository's address. @param {string} repository */
 const name = (repository) => repository.replace(/\/$/, "").replace(/\.git$/, "").split("/").slice(-2).join("/");

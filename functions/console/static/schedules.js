@@ -1,6 +1,6 @@
 // The schedules, when they fire next, and what came of each firing.
 
-import { get, post } from "./api.js";
+import { get, intention } from "./api.js";
 import { anchor, block, facts, fill, h, outcome } from "./dom.js";
 import { moment } from "./format.js";
 import { showPages } from "./list.js";
@@ -35,8 +35,9 @@ async function showSchedule(place, id, signal) {
   const of = await get("/v1/schedules/{id}", {}, { path: { id }, signal });
   const [said, list] = [h("div", {}), h("section", {}, h("p", { class: "busy" }, "Reading the firings"))];
   const path = `/v1/schedules/${encodeURIComponent(id)}`;
+  const call = intention();
   const button = (/** @type {string} */ text, /** @type {string} */ what, /** @type {string} */ done) =>
-    h("button", { type: "button", onclick: () => act(said, async () => { await post(`${path}/${what}`); await firings(list, id, signal); return done; }) }, text);
+    h("button", { type: "button", onclick: () => act(said, async () => { await call(`${path}/${what}`); await firings(list, id, signal); return done; }) }, text);
   fill(place, h("p", {}, anchor("‹ All schedules", "schedules")), h("h2", { class: "id" }, of.name),
     facts("The schedule", [["Id", of.id], ["State", outcome(state(of))], ["Cron", `${of.cron}, ${of.timezone}`], ["Next", of.next.map(moment).join(", ") || "–"], ["While one still runs", of.overlap], ["After an outage", of.catchUp],
       ["Failures in a row", `${of.consecutiveFailures}; it pauses after ${of.pauseAfterFailures}`], ["Begins", moment(of.startsAt)], ["Ends", moment(of.endsAt)], ["Made by", of.createdBy]]),

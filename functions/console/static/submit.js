@@ -1,6 +1,6 @@
 // A new work order, written from nothing or from another one.
 
-import { get, optional, post, reason } from "./api.js";
+import { get, intention, optional, reason } from "./api.js";
 import { go } from "./address.js";
 import { fill, h, note, problem } from "./dom.js";
 
@@ -33,6 +33,7 @@ function orderForm(before) {
   const [iterations, maxCredits] = [number(before?.maxIterations), number(before?.limits?.maxCredits)];
   const labels = h("textarea", { rows: 2, placeholder: "team = payments" }, Object.entries(before?.metadata ?? {}).map(([name, value]) => `${name} = ${value}`).join("\n"));
   const wrong = h("div", {});
+  const create = intention();
   const send = h("button", { type: "submit" }, "Submit");
   const form = h("form", { class: "stack" }, h("label", {}, "What is to be done", prompt),
     h("div", { class: "fields" }, h("label", {}, "Repository", repository), h("label", {}, "Branch to begin from", branch), h("label", {}, "Agent", agent), h("label", {}, "Model", model), h("label", {}, "Command", command),
@@ -56,7 +57,7 @@ function orderForm(before) {
       metadata: metadata(labels.value),
     };
     try {
-      const made = /** @type {{runId: string}} */ (await post("/v1/work-orders", body));
+      const made = /** @type {{runId: string}} */ (await create("/v1/work-orders", body));
       go("runs", { run: made.runId });
     } catch (error) {
       fill(wrong, problem("The work order was not created.", reason(error)));

@@ -1,6 +1,6 @@
 // The webhooks, what was delivered to them, and what was not.
 
-import { get, post, reason } from "./api.js";
+import { get, intention, post, reason } from "./api.js";
 import { anchor, announce, facts, fill, h, link, outcome, problem } from "./dom.js";
 import { moment } from "./format.js";
 import { showPages } from "./list.js";
@@ -47,16 +47,17 @@ async function showWebhook(place, id, status, signal) {
 
 /** @param {HTMLElement} list @param {HTMLElement} said @param {string} id @param {string} status @param {AbortSignal} signal */
 async function deliveries(list, said, id, status, signal) {
+  const again = intention();
   const redeliver = (/** @type {Delivery} */ of) => act(said, async () => {
     const path = `/v1/webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(of.id)}/redeliver`;
-    const made = /** @type {{id: string}} */ (await post(path));
+    const made = /** @type {{id: string}} */ (await again(path));
     await deliveries(list, said, id, status, signal);
     return `It is delivered again as ${made.id}.`;
   });
   await showPages(list, {
     caption: "Deliveries, newest first", none: status ? `No delivery is ${status}.` : "Nothing was delivered yet.",
     columns: [{ name: "Delivery" }, { name: "Event" }, { name: "Status" }, { name: "Attempts" }, { name: "Run" }, { name: "Created at" }, { name: "Again" }],
-    row: (/** @type {Delivery} */ of) => [of.id, of.eventType, outcome(of.status), attempts(of), of.runId ? anchor(`…${of.runId.slice(-8)}`, "runs", { run: of.runId }, `Run ${of.runId}`) : "–", moment(of.createdAt),
+    row: (/** @type {Delivery} */ of) => [of.id, of.eventType, outcome(of.status), attempts(of), of.runId ? anchor(of.runId.slice(-8), "runs", { run: of.runId }, `Run ${of.runId}, ${of.runId.slice(-8)}`) : "–", moment(of.createdAt),
       of.status === "pending" ? "" : link("Redeliver", () => void redeliver(of), `Redeliver ${of.id}`)],
   }, async (cursor) => {
     const page = await get("/v1/webhooks/{id}/deliveries", { limit: LIMIT, ...(status ? { status } : {}), ...(cursor ? { cursor } : {}) }, { path: { id }, signal });
