@@ -9,6 +9,7 @@
 //! - a run that is fenced or stopped starts nothing new.
 
 mod agent;
+mod agent_sessions;
 mod agent_user;
 mod backoff;
 mod contained_process;
@@ -56,8 +57,8 @@ mod snapshot;
 mod stop;
 mod stop_listener;
 mod toolchains;
+mod turn_files;
 mod turns;
-mod undelivered;
 mod verify;
 mod work_dir;
 mod working_copy;

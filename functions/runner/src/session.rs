@@ -10,6 +10,7 @@ use nix::sys::stat::Mode;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
+use crate::agent_sessions::AgentSessions;
 use crate::control_client::{ControlClient, NotClaimed, OUTAGE};
 use crate::control_thread::{self, ControlThread};
 use crate::event_sender::is_immediate;
@@ -267,8 +268,12 @@ impl Session<'_> {
         }
     }
 
-    /// Keeps the workspace for other tasks. A run does not fail because that did.
+    /// Keeps the session for the next turn, and the workspace for other tasks. A run does not fail because that did.
     async fn keep(&self, progress: &Progress, limit: Duration) {
+        if let (Some((layout, session_id)), Some(_)) = (progress.session(), &self.spec.thread) {
+            let sessions = AgentSessions::of(self.settings, &self.spec.org_id);
+            sessions.store(self.spec, layout, session_id).await;
+        }
         let (Some(archive), Some(workspace)) =
             (WorkspaceArchive::of(self.settings), progress.workspace())
         else {

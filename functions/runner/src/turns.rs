@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::gate;
 use crate::git::GitError;
 use crate::repository::{Base, Point, Repository, ThreadBase};
-use crate::undelivered::UndeliveredWork;
+use crate::turn_files::{TurnFile, TurnFiles};
 use crate::workspace::NoWorkspace;
 
 /// Refs in the runner's repository: the thread's branch, and the branch from which it came. The second is
@@ -82,18 +82,15 @@ pub(crate) async fn on_result_branch(
 /// Results of earlier turns, as far as a turn can begin with them.
 #[derive(Clone, Copy)]
 pub(crate) struct EarlierWork<'a> {
-    /// Work that is not on the origin.
-    pub(crate) undelivered: &'a UndeliveredWork,
+    /// Files of earlier turns.
+    pub(crate) files: &'a TurnFiles,
     /// True if the thread's pull request is merged or closed.
     pub(crate) is_over: bool,
 }
 
 impl EarlierWork<'_> {
-    pub(crate) fn new(undelivered: &UndeliveredWork, is_over: bool) -> EarlierWork<'_> {
-        EarlierWork {
-            undelivered,
-            is_over,
-        }
+    pub(crate) fn new(files: &TurnFiles, is_over: bool) -> EarlierWork<'_> {
+        EarlierWork { files, is_over }
     }
 }
 
@@ -210,7 +207,7 @@ impl Turn<'_> {
     /// The stored work of the turn before. Work that does not fit the origin any more counts as expired.
     async fn undelivered(&self) -> Result<Option<String>, NoWorkspace> {
         let run = self.thread.other_turns_run.as_ref();
-        let file = run.and_then(|run| self.earlier.undelivered.file(run));
+        let file = run.and_then(|run| self.earlier.files.file(run, TurnFile::Work));
         let Some(file) = file else {
             return Ok(None);
         };

@@ -21,6 +21,7 @@ use tokio::time::timeout;
 use crate::environment::{Archiver, clean_caches};
 use crate::layout::reopen_workspace;
 use crate::settings::Settings;
+use crate::turn_files;
 
 /// Retention of a workspace archive after the end of its run.
 const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
@@ -142,7 +143,7 @@ fn remove_surplus(root: &Path, now: SystemTime, most: u64) -> io::Result<()> {
     for entry in fs::read_dir(root)?.take(MAX_SWEPT) {
         let entry = entry?;
         match entry.metadata() {
-            // The folder of caches, which is swept by itself.
+            // The folders of caches and of turns, which are swept by themselves.
             Ok(meta) if meta.is_dir() => {}
             Ok(meta) => found.push((meta.modified()?, meta.len(), entry.path())),
             // Another task sweeps, too, or has just given its archive its name.
@@ -202,6 +203,10 @@ fn clean_all(root: &Path, now: SystemTime) -> io::Result<()> {
             let folder = entry.path();
             outcome = outcome.and(remove_surplus(&folder, now, MAX_STORED_BYTES));
             outcome = outcome.and(clean_caches(&folder, now));
+            outcome = outcome.and(match turn_files::folder_below(&folder) {
+                turns if turns.is_dir() => remove_surplus(&turns, now, MAX_STORED_BYTES),
+                _ => Ok(()),
+            });
         }
     }
     outcome
@@ -274,6 +279,7 @@ mod tests {
         let unused = now - Duration::from_secs(15 * 24 * 3_600);
         let gone = [
             file(org.as_str(), "old.tar", old),
+            file(&format!("{org}/turns"), "old.bundle", old),
             file(&caches, "unused.tar", unused),
         ];
         let stored = [

@@ -155,3 +155,39 @@ async fn every_program_works_where_it_reaches_its_models_and_no_host() {
         learns_in(&scene, program, json!({ "environment": "narrow" })).await;
     }
 }
+
+/// A turn that fails, and a follow-up in another workspace, with another home.
+async fn remembers(program: Program) {
+    let scene = Scene::start(Manners::Good, "true").await;
+    let repository = scene::repository(&[]);
+    let once = json!({ "maxIterations": 1 });
+    let order = scene.submit(&repository, program, once).await;
+    let red = scene.ended(&order).await;
+    assert_eq!(red["status"], "failed", "{red:#}");
+
+    let path = format!(
+        "/v1/work-orders/{}/follow-ups",
+        order["id"].as_str().unwrap()
+    );
+    let follow_up = json!({ "taskPrompt": "Try once more.", "maxIterations": 1 });
+    let made = scene.local.client.post(&path, &follow_up).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let run = scene.ended(&made.body).await;
+    assert_eq!(run["status"], "succeeded", "{} {run:#}", program.agent);
+    let ready = scene.events(&run, "followup.ready").await;
+    assert_eq!(ready[0]["data"]["context"], "session", "{ready:#?}");
+    let calls = scene.models.calls();
+    assert_eq!(calls.len(), 4, "two to a turn, and none beside");
+    let third = calls[2].body.to_string();
+    for part in ["echo wrong > answer.txt", FAILURE, "Try once more."] {
+        assert!(third.contains(part), "{}: {part}: {third}", program.agent);
+    }
+    assert!(!third.contains("had this task"), "{third}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_program_goes_on_in_its_session_in_the_next_turn() {
+    for program in [CLAUDE_CODE, CODEX, OPENCODE] {
+        remembers(program).await;
+    }
+}

@@ -11,7 +11,7 @@ mod records;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::control::Provider;
@@ -67,6 +67,13 @@ pub(super) trait Driver: Debug + Sync {
     /// Variables beyond those of any process.
     fn env(&self, start: &Start<'_>) -> Environment;
 
+    /// The folder with the files of its sessions in a workspace, below the agent's home.
+    fn session_folder(&self, workspace: &Path) -> PathBuf;
+
+    /// Shell commands, with the program as `$0`, that bind a session of another workspace to the current folder; none
+    /// if it needs no binding. They write nothing to standard output.
+    fn bind_session(&self, session_id: &str) -> Option<String>;
+
     /// What its records report of an attempt; [`parse`] bounds it.
     fn read(
         &self,
@@ -96,6 +103,12 @@ fn driver(kind: AgentType) -> Option<&'static dyn Driver> {
 /// True if the agent is a program that the runner knows how to drive.
 pub(crate) fn is_driver(kind: AgentType) -> bool {
     driver(kind).is_some()
+}
+
+/// The folder with the files of a driver's sessions in a workspace, below the agent's home; none for agents
+/// that are no drivers.
+pub(crate) fn session_folder(kind: AgentType, workspace: &Path) -> Option<PathBuf> {
+    driver(kind).map(|driver| driver.session_folder(workspace))
 }
 
 /// Whether a driver can work at all: its program, its model and its key are there.
@@ -159,6 +172,8 @@ pub(super) struct Start<'a> {
     pub(super) proxy_address: &'a ProxyAddress,
     /// What it resumes.
     pub(super) session_id: Option<&'a str>,
+    /// True if that is of another workspace.
+    pub(super) is_moved: bool,
     /// US dollars that are left, where its model's price is known.
     pub(super) usd_left: Option<f64>,
 }
@@ -171,7 +186,12 @@ pub(super) fn command(start: &Start<'_>) -> Option<(Vec<OsString>, Environment)>
     let driver = driver(start.agent.kind)?;
     let name = driver.install().program;
     let program = find(name, start.path).unwrap_or_else(|| name.into());
-    let shell = ["sh", "-c", WITH_PROMPT].map(OsString::from);
+    let moved = start.session_id.filter(|_| start.is_moved);
+    let script = match moved.and_then(|id| driver.bind_session(id)) {
+        Some(bind) => format!("{bind} || exit; {WITH_PROMPT}"),
+        None => WITH_PROMPT.to_owned(),
+    };
+    let shell = ["sh", "-c", &script].map(OsString::from);
     let args = driver.args(start).into_iter().map(OsString::from);
     let argv = shell
         .into_iter()

@@ -34,7 +34,7 @@ use crate::safe_files::{self, Unreadable};
 use crate::stop::StopOutcome;
 use crate::toolchains;
 
-pub(crate) use drivers::{is_driver, viewer_text};
+pub(crate) use drivers::{is_driver, session_folder, viewer_text};
 pub(crate) use program::{Program, check_type, program};
 
 /// How long providers have to report the usage of the last calls of an agent that is over.
@@ -98,6 +98,8 @@ pub(crate) struct Agents<'a> {
     pub(crate) environment: &'a Environment,
     /// Text about earlier turns of the thread, for an agent that does not remember them.
     pub(crate) earlier_turns: &'a str,
+    /// True if the session that it resumes is of the turn before.
+    pub(crate) resumes_turn: bool,
 }
 
 /// The remainder of the run's limits.
@@ -227,6 +229,7 @@ impl Agents<'_> {
                     path: self.processes.path(),
                     proxy_address: proxy_address?,
                     session_id: request.session_id.as_deref(),
+                    is_moved: self.resumes_turn,
                     usd_left: self.proxy.and_then(usd_left),
                 };
                 let (argv, of_driver) = drivers::command(&start)?;

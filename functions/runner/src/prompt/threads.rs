@@ -14,14 +14,29 @@ const MAX_CHECK_BYTES: usize = 1_024;
 /// The text about a thread: what the workspace holds, the checks that failed last, and the turns. Where there are too
 /// many of them, the oldest are left out.
 pub(crate) fn text(thread: &RunThread, origin: TurnOrigin) -> String {
+    let mut text = beginning(thread, origin);
+    let room = MAX_BYTES.saturating_sub(text.len());
+    text.push_str(&turns(&thread.turns, room));
+    text
+}
+
+/// The same for an agent that goes on in the session of the turn before, and so knows the turns.
+pub(crate) fn resumed_text(thread: &RunThread, origin: TurnOrigin) -> String {
+    let mut text = beginning(thread, origin);
+    text.push_str(
+        "\nThe workspace is the current folder. Earlier turns had other folders, which are gone: use no path \
+         that you remember, and read a file again before you change it.\n",
+    );
+    text
+}
+
+fn beginning(thread: &RunThread, origin: TurnOrigin) -> String {
     let mut text = format!(
         "\nThis is turn {} of a thread; the task above is the newest. {}\n",
         thread.turn,
         state(origin)
     );
     text.push_str(&failing(thread));
-    let room = MAX_BYTES.saturating_sub(text.len());
-    text.push_str(&turns(&thread.turns, room));
     text
 }
 
@@ -138,6 +153,23 @@ mod tests {
             },
         });
         serde_json::from_value(thread).unwrap()
+    }
+
+    #[test]
+    fn the_prompt_of_a_resumed_session_has_the_state_and_no_earlier_task() {
+        let text = resumed_text(&thread(2, ""), TurnOrigin::Target);
+        for part in [
+            "turn 3 of a thread",
+            "unit: 1 failed",
+            "target branch",
+            "use no path",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(
+            !text.contains("task 1") && !text.contains("summary 2"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -18,20 +18,18 @@ mod setup;
 mod shared_baselines;
 mod steps;
 mod submodules;
+mod tally;
 mod tools;
 mod turns;
 mod verdicts;
 mod workflows;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use awo_domain::agent::Feedback;
-use awo_domain::control::{GateComparison, Outcome, RunSpec};
+use awo_domain::control::{Outcome, RunSpec};
 use awo_domain::run::{RunError, RunErrorCode};
-use awo_domain::usage::{PricedUsage, sum_by_model};
-use awo_domain::verification::{Evidence, PluginResult};
+use awo_domain::usage::sum_by_model;
 use awo_forges::Hosts;
 use tokio::time::Instant;
 
@@ -48,17 +46,17 @@ use crate::plan::FrozenPlan;
 use crate::proxy::Proxy;
 use crate::registries::Registries;
 use crate::reporter::Reporter;
-use crate::repository::{Base, LeftOut, MissingSubmodule, Repository};
+use crate::repository::{Base, Repository};
 use crate::settings::Settings;
 use crate::stop::{StopOutcome, StopSignal};
+use crate::turn_files::TurnFiles;
 use crate::turns::EarlierWork;
-use crate::undelivered::UndeliveredWork;
 use crate::workspace::{self, NoWorkspace};
 use beginning::{begin, caches, meter, start_proxy, surroundings};
-use integration::Integration;
 use outages::Patience;
 use protection::left_out_feedback;
 use submodules::submodules_feedback;
+use tally::Tally;
 use verdicts::Verdict;
 
 /// How the loop came to its end.
@@ -130,6 +128,11 @@ impl Progress {
         self.layout.as_ref().map(Layout::workspace)
     }
 
+    /// The run's folders, with the session in which its agent worked last, if there is one.
+    pub(crate) fn session(&self) -> Option<(&Layout, &str)> {
+        self.layout.as_ref().zip(self.tally.session_id.as_deref())
+    }
+
     /// The run's folders, if it has any.
     pub(crate) fn into_layout(self) -> Option<Layout> {
         self.layout
@@ -162,11 +165,12 @@ pub(crate) async fn run(
         credentials.report().await;
         let repository = beginning::repository(settings, spec, stop, made, &credentials);
         let left = left_of(spec, began);
-        let undelivered = UndeliveredWork::of(settings, &spec.org_id);
+        let turn_files = TurnFiles::of(settings, &spec.org_id);
         let is_over = forges::is_over(&settings.hosts, &credentials, spec).await;
-        let turn = EarlierWork::new(&undelivered, is_over);
+        let turn = EarlierWork::new(&turn_files, is_over);
         let prepared = workspace::prepare(&repository, &processes, made, spec, turn, left);
         let (base, frozen) = prepared.await?;
+        tally.restore_session(settings, spec, made).await;
         let meter = meter(spec, began)?;
         let proxy = start_proxy(spec, reporter, &meter, &environment).await?;
         let mut work = Work {
@@ -185,7 +189,7 @@ pub(crate) async fn run(
             base,
             hosts: &settings.hosts,
             credentials: &credentials,
-            undelivered,
+            turn_files,
             began,
             patience: Patience::after(spec.provider_waited_ms),
             waited: Duration::ZERO,
@@ -214,48 +218,6 @@ pub(crate) async fn run(
     }
 }
 
-/// What adds up over the iterations.
-#[derive(Default)]
-struct Tally {
-    iterations: u32,
-    commit: Option<String>,
-    usage: Vec<PricedUsage>,
-    feedback: Vec<Feedback>,
-    session_id: Option<String>,
-    /// The fewest failing checks so far.
-    best: Option<usize>,
-    /// What the agent wrote in the last iterations, oldest first; at most [`MAX_WINDOW`].
-    outputs: Vec<String>,
-    /// What children did and is not merged.
-    integration: Integration,
-    /// Whether the newest commit is verified, and what it changed of the tests.
-    verified: bool,
-    evidence: Evidence,
-    tests_changed: Vec<String>,
-    /// Comparison of the newest commit with the gate that judges it.
-    gate: Option<GateComparison>,
-    /// The base's own results, of the checks that ran there.
-    base: Vec<PluginResult>,
-    /// Checks that the base was asked for.
-    asked_of_base: BTreeSet<String>,
-    /// True once it is known what other runs had of the base.
-    knows_stored_base: bool,
-    /// Protected files that were put back in the present iteration.
-    restored: Vec<String>,
-    /// Files that decide what commands do and were put back in the present iteration.
-    gate_restored: Vec<String>,
-    /// True for a run that has waited for its children.
-    resumes: bool,
-    /// True for a run in a thread.
-    in_thread: bool,
-    /// The agent's last summary.
-    summary: Option<String>,
-    /// Files that the agent made in the present iteration and no commit takes.
-    left_out: LeftOut,
-    /// Submodules at commits of the agent's that their remotes do not have.
-    unpublished: Vec<MissingSubmodule>,
-}
-
 struct Work<'a> {
     /// With the profile as it is for the present iteration.
     spec: RunSpec,
@@ -273,7 +235,7 @@ struct Work<'a> {
     base: Base,
     hosts: &'a Hosts,
     credentials: &'a GitCredentials,
-    undelivered: UndeliveredWork,
+    turn_files: TurnFiles,
     began: Instant,
     /// What is left of the time that the run waits for providers, and what was used of it here.
     patience: Patience,
@@ -285,7 +247,7 @@ impl Work<'_> {
         self.report_workspace().await;
         let noted = self.repository.note_present().await;
         noted.map_err(setup::not_set_up)?;
-        self.begin_turn().await?;
+        self.begin_turn(tally).await?;
         self.baseline(tally).await?;
         self.merge_target(tally).await?;
         let mut gone_on = self.go_on(tally).await?;

@@ -88,11 +88,22 @@ impl Work<'_> {
                 && attempt.stopped.is_none()
                 && attempt.over_budget.is_none();
             let Some(proxy) = self.proxy.filter(|_| has_failed) else {
+                tally.resumes_session = false;
                 return Ok(attempt);
             };
             let (refusal, outage) = (proxy.key_refusal(), proxy.outage());
             if refusal.is_none() && outage.is_none() {
-                return Ok(attempt);
+                if !tally.begins_anew_after(&attempt) {
+                    return Ok(attempt);
+                }
+                tracing::warn!(
+                    event = "session_not_resumed",
+                    "the agent did not resume its session of the turn before, and begins anew"
+                );
+                outputs.add(attempt.output.as_ref());
+                self.report_attempt(tally.iterations, attempt).await;
+                self.check_budget()?;
+                continue;
             }
             outputs.add(attempt.output.as_ref());
             self.account(tally, attempt).await;

@@ -128,6 +128,7 @@ impl Work<'_> {
             limits,
             environment: self.environment,
             earlier_turns: &self.earlier_turns(tally),
+            resumes_turn: tally.resumes_session,
         };
         let left = Remainder {
             time: limit,

@@ -2,19 +2,27 @@
 //! meanwhile.
 
 use awo_domain::agent::RequestThread;
-use awo_domain::control::{MAX_TURN_SUMMARY, RunnerEvent, TurnContext, TurnEnd, TurnRecord};
+use awo_domain::control::{
+    MAX_TURN_SUMMARY, RunSpec, RunnerEvent, TurnContext, TurnEnd, TurnRecord,
+};
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::RunErrorCode;
+use awo_domain::usage::PricedUsage;
 use tokio::time::sleep;
 
 use super::{Abort, Tally, Verdict, Work, fail};
+use crate::agent::Attempt;
+use crate::agent_sessions::AgentSessions;
 use crate::backoff::Backoff;
 use crate::control_client::CallError;
 use crate::delivery::{self, Delivery};
 use crate::git::GitError;
+use crate::layout::Layout;
 use crate::prompt;
 use crate::repository::{Merge, Point, ThreadBase};
+use crate::settings::Settings;
 use crate::stop::StopOutcome;
+use crate::turn_files::TurnFile;
 use crate::workspace;
 
 /// Number of times that a result is merged with what others pushed and verified again.
@@ -30,6 +38,30 @@ impl Tally {
         }
     }
 
+    /// Takes up the session of the turn before, if it is stored.
+    pub(super) async fn restore_session(
+        &mut self,
+        settings: &Settings,
+        spec: &RunSpec,
+        layout: &Layout,
+    ) {
+        let sessions = AgentSessions::of(settings, &spec.org_id);
+        self.session_id = sessions.restore(spec, layout).await;
+        self.resumes_session = self.session_id.is_some();
+    }
+
+    /// Drops the session of the turn before if the agent's first attempt shows that it cannot go on in it: it failed
+    /// without a call to a model. True if it did.
+    pub(super) fn begins_anew_after(&mut self, attempt: &Attempt) -> bool {
+        let tokens = |used: &PricedUsage| used.usage.input_tokens + used.usage.output_tokens;
+        let is_unused = attempt.usage.iter().all(|used| tokens(used) == 0);
+        let begins_anew = std::mem::take(&mut self.resumes_session) && is_unused;
+        if begins_anew {
+            self.session_id = None;
+        }
+        begins_anew
+    }
+
     /// The end of the turn, of a run in a thread.
     pub(super) fn turn_end(&self) -> Option<TurnEnd> {
         self.in_thread.then(|| TurnEnd {
@@ -42,7 +74,7 @@ impl Tally {
 impl Work<'_> {
     /// Records the start of a turn, and reports it from the second on. The next turn relies on it, so the
     /// agent does not begin without.
-    pub(super) async fn begin_turn(&self) -> Result<(), Abort> {
+    pub(super) async fn begin_turn(&self, tally: &Tally) -> Result<(), Abort> {
         let Some(thread) = self.spec.thread.as_deref() else {
             return Ok(());
         };
@@ -65,7 +97,10 @@ impl Work<'_> {
                 turn: thread.turn,
                 from: base.origin,
                 commit: self.base.commit.clone(),
-                context: TurnContext::Summary,
+                context: match tally.session_id {
+                    Some(_) => TurnContext::Session,
+                    None => TurnContext::Summary,
+                },
             };
             self.reporter.event(ready).await;
         }
@@ -82,14 +117,19 @@ impl Work<'_> {
         })
     }
 
-    /// Text about earlier turns; none for an agent that goes on in a session.
+    /// Text about earlier turns; none for an agent that goes on in a session of this turn, and no tasks and
+    /// summaries for one that goes on in that of the turn before.
     pub(super) fn earlier_turns(&self, tally: &Tally) -> String {
         let thread = self.spec.thread.as_deref();
         let thread = thread.filter(|thread| thread.turn > 1);
         match (thread, &self.base.thread) {
-            (Some(thread), Some(base)) if tally.session_id.is_none() => {
-                prompt::threads::text(thread, base.origin)
-            }
+            (Some(thread), Some(base)) => match tally.session_id {
+                None => prompt::threads::text(thread, base.origin),
+                Some(_) if tally.iterations == 1 => {
+                    prompt::threads::resumed_text(thread, base.origin)
+                }
+                Some(_) => String::new(),
+            },
             _ => String::new(),
         }
     }
@@ -248,7 +288,9 @@ impl Work<'_> {
         let parents = [self.base.commit.clone()].into_iter().chain(merged.clone());
         let parents: Vec<String> = parents.collect();
         let stored = async {
-            let file = self.undelivered.file_to_write(&self.spec.run_id)?;
+            let file = self
+                .turn_files
+                .file_to_write(&self.spec.run_id, TurnFile::Work)?;
             let bundle = self.repository.bundle(commit, &parents, &published, &file);
             bundle.await
         };
@@ -266,7 +308,7 @@ impl Work<'_> {
         if self.spec.thread.is_none() {
             return Ok(());
         }
-        self.undelivered.remove(&self.spec.run_id);
+        self.turn_files.remove(&self.spec.run_id, TurnFile::Work);
         let record = TurnRecord::Delivered {
             commit: commit.to_owned(),
             pull_request,

@@ -3,7 +3,7 @@
 //! The exit code and the subtype mislead: a denied tool leaves 0, and 401, 500 or no server at
 //! all leave the subtype `success` beside `is_error`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use awo_domain::agent::answer::tokens;
 use awo_domain::usage::ModelUsage;
@@ -61,6 +61,17 @@ impl Driver for ClaudeCode {
         }
         let set = set.into_iter();
         set.map(|(name, value)| (name, value.into())).collect()
+    }
+
+    /// Named after the workspace: each character that is no letter or digit of ASCII is a dash.
+    fn session_folder(&self, workspace: &Path) -> PathBuf {
+        let dashed = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let name: String = workspace.to_string_lossy().chars().map(dashed).collect();
+        [".claude", "projects", &name].iter().collect()
+    }
+
+    fn bind_session(&self, _: &str) -> Option<String> {
+        None
     }
 
     fn read(

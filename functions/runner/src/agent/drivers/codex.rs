@@ -72,6 +72,14 @@ impl Driver for Codex {
         Environment::new()
     }
 
+    fn session_folder(&self, _: &Path) -> PathBuf {
+        PathBuf::from(".codex/sessions")
+    }
+
+    fn bind_session(&self, _: &str) -> Option<String> {
+        None
+    }
+
     fn read(
         &self,
         records: &mut dyn Iterator<Item = Value>,

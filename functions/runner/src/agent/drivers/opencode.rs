@@ -1,7 +1,7 @@
 //! opencode, with `run --format json`. Its input tokens exclude cache reads and writes, and its output
 //! excludes reasoning.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use awo_domain::agent::answer::tokens;
 use awo_domain::usage::ModelUsage;
@@ -52,6 +52,18 @@ impl Driver for Opencode {
             "provider": {"anthropic": provider("anthropic"), "openai": provider("openai")},
         });
         vec![("OPENCODE_CONFIG_CONTENT", config.to_string().into())]
+    }
+
+    fn session_folder(&self, _: &Path) -> PathBuf {
+        PathBuf::from(".local/share/opencode")
+    }
+
+    /// It works in the folder of the session, which an import sets.
+    fn bind_session(&self, session_id: &str) -> Option<String> {
+        const FILE: &str = "\"$TMPDIR/session.json\"";
+        let moved =
+            format!("\"$0\" export {session_id} > {FILE} && \"$0\" import {FILE} > /dev/null");
+        Some(format!("{{ {moved} && rm {FILE}; }}"))
     }
 
     fn read(

@@ -41,6 +41,7 @@ fn started_for(
         path: OsStr::new("/nowhere"),
         proxy_address,
         session_id,
+        is_moved: false,
         usd_left,
     };
     let (argv, env) = command(&start).unwrap();
@@ -96,6 +97,22 @@ fn codex_speaks_to_the_proxy_and_resumes_its_thread() {
     );
     assert!(line.ends_with("-m gpt-5 resume t-1 -"), "{line}");
     assert!(!line.contains("web_search"), "{line}");
+}
+
+#[test]
+fn the_folder_of_a_session_is_named_as_its_program_names_it() {
+    let workspace = Path::new("/tmp/awo.x/org_1/run_2/workspace");
+    for (kind, folder) in [
+        (
+            AgentType::ClaudeCode,
+            Some(".claude/projects/-tmp-awo-x-org-1-run-2-workspace"),
+        ),
+        (AgentType::Codex, Some(".codex/sessions")),
+        (AgentType::Opencode, Some(".local/share/opencode")),
+        (AgentType::Command, None),
+    ] {
+        assert_eq!(session_folder(kind, workspace), folder.map(PathBuf::from));
+    }
 }
 
 #[test]
