@@ -145,6 +145,8 @@ pub enum Command {
     Listen(crate::listen::arguments::Listen),
     /// Send a sample event to the receiver of awo listen
     Trigger(crate::listen::arguments::Trigger),
+    /// Serve the Model Context Protocol on standard input and output, for agents as clients
+    Mcp,
     /// Manage schedules: work orders at the times of a cron expression
     Schedules(crate::schedules::arguments::Schedules),
     /// Manage environments: variables, secrets, setup, caches, registries, size

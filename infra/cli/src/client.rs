@@ -169,6 +169,26 @@ impl Client {
         tried(|| self.answer(&request)).await
     }
 
+    /// Sends a message that has no key for a repetition, once. Its answer is whatever the service says.
+    pub async fn post_message(
+        &self,
+        path: &str,
+        body: Vec<u8>,
+        headers: Vec<(&'static str, HeaderValue)>,
+    ) -> Result<String, Failure> {
+        let sent = self.http.post(self.url(path, &[])).body(body);
+        let sent = sent
+            .header("authorization", self.authorization.clone())
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream");
+        let sent = headers
+            .into_iter()
+            .fold(sent, |sent, (name, value)| sent.header(name, value));
+        let mut answer = sent.send().await.map_err(|e| self.unreachable(&e))?;
+        let bytes = self.bytes_of(&mut answer).await?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// Opens a stream of events after the one with this id; none if there will be no more.
     pub async fn stream(&self, path: &str, after: u64) -> Result<Option<Response>, Failure> {
         let request = Request {
@@ -278,15 +298,7 @@ impl Client {
     ) -> Result<String, Failure> {
         let status = answer.status();
         let headers = answer.headers().clone();
-        let mut bytes: Vec<u8> = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|e| self.unreachable(&e))? {
-            bytes.extend_from_slice(&chunk);
-            if bytes.len() > MAX_ANSWER {
-                return Err(Failure::Broken(format!(
-                    "the response is larger than {MAX_ANSWER} bytes"
-                )));
-            }
-        }
+        let bytes = self.bytes_of(&mut answer).await?;
         // White space keeps a connection alive on which an answer takes its time.
         let text = String::from_utf8_lossy(bytes.trim_ascii_start()).into_owned();
         // An envelope decides itself: the status of a streamed one was sent before its outcome
@@ -302,6 +314,18 @@ impl Client {
         );
         let failure = ApiFailure::read(status.as_u16(), id, after.as_deref(), text);
         Err(Failure::Api(Box::new(failure)))
+    }
+
+    async fn bytes_of(&self, answer: &mut Response) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|e| self.unreachable(&e))? {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > MAX_ANSWER {
+                let why = format!("the response is larger than {MAX_ANSWER} bytes");
+                return Err(Failure::Broken(why));
+            }
+        }
+        Ok(bytes)
     }
 
     fn no_answer(&self, time: Duration) -> Failure {

@@ -31,6 +31,7 @@ mod listen;
 mod live;
 mod local_repository;
 mod logs;
+mod mcp;
 mod next_step;
 mod options;
 mod output;
@@ -138,6 +139,13 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
             listen::print_secret(&environment, output)
         }
         Command::Trigger(wanted) => listen::trigger(wanted, &environment, output).await,
+        Command::Mcp => {
+            mcp::run(
+                Client::new(address::resolve(connection, &environment)?)?,
+                output,
+            )
+            .await
+        }
         command => {
             let client = Client::new(address::resolve(connection, &environment)?)?;
             on_service(command, &client, &environment, output).await
@@ -192,6 +200,7 @@ async fn on_service(
         | Command::Context(_)
         | Command::Verify(_)
         | Command::Trigger(_)
+        | Command::Mcp
         | Command::Completions { .. }
         | Command::Doctor
         | Command::Man { .. } => Ok(()),

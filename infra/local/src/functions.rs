@@ -50,6 +50,7 @@ pub const GROUPS: &[(&str, &[ApiProgram])] = &[
     ("credits", awo_credits::PROGRAMS),
     ("environments", awo_environments::PROGRAMS),
     ("fallback", awo_fallback::PROGRAMS),
+    ("mcp", awo_mcp_api::PROGRAMS),
     ("openapi", awo_openapi::PROGRAMS),
     ("profiles", awo_profiles::PROGRAMS),
     ("queue", awo_queue::PROGRAMS),

@@ -63,7 +63,7 @@ impl Operation {
                     Failure::RateLimited,
                 ]);
             }
-            Access::Anybody | Access::Runner | Access::Page => {
+            Access::AnyKey | Access::Anybody | Access::Runner | Access::Page => {
                 operation.set("description", json!(description));
                 operation.set("security", json!([]));
             }

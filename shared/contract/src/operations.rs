@@ -6,6 +6,7 @@ pub(crate) mod console;
 pub(crate) mod control;
 pub(crate) mod credits;
 pub(crate) mod environments;
+pub(crate) mod mcp;
 pub(crate) mod openapi;
 pub(crate) mod profiles;
 pub(crate) mod queue;

@@ -11,6 +11,7 @@ pub use crate::operations::console::*;
 pub use crate::operations::control::*;
 pub use crate::operations::credits::*;
 pub use crate::operations::environments::*;
+pub use crate::operations::mcp::*;
 pub use crate::operations::openapi::*;
 pub use crate::operations::profiles::*;
 pub use crate::operations::queue::*;
@@ -48,6 +49,8 @@ pub enum Access {
     Anybody,
     /// An API key with this scope.
     Key(Scope),
+    /// Any API key; it is no operation of the API, and calls operations with the key.
+    AnyKey,
     /// The runner of a run, by its nonce or its token.
     Runner,
     /// Everybody: it is a file of a page, and no operation of the API.
@@ -162,6 +165,15 @@ pub(crate) const fn page_file(
     }
 }
 
+/// A route for any key, which calls operations with it.
+pub(crate) const fn any_key(path: &'static str, function: &'static str) -> Route {
+    Route {
+        method: "POST",
+        access: Access::AnyKey,
+        ..open(path, function)
+    }
+}
+
 pub(crate) const fn control(name: &'static str, path: &'static str) -> Route {
     Route {
         name,
@@ -186,6 +198,7 @@ const GROUPS: &[&[Route]] = &[
     operations::templates::ALL,
     operations::environments::ALL,
     operations::schedules::ALL,
+    operations::mcp::ALL,
     operations::webhooks::ALL,
     operations::openapi::ALL,
     operations::console::ALL,
@@ -241,9 +254,15 @@ impl Route {
     pub fn scopes(&self) -> impl Iterator<Item = Scope> + use<> {
         let scope = match self.access {
             Access::Key(scope) => Some(scope),
-            Access::Anybody | Access::Runner | Access::Page => None,
+            Access::AnyKey | Access::Anybody | Access::Runner | Access::Page => None,
         };
         scope.into_iter().chain(self.also)
+    }
+
+    /// True if its callers have API keys.
+    #[must_use]
+    pub fn is_keyed(&self) -> bool {
+        matches!(self.access, Access::Key(_) | Access::AnyKey)
     }
 
     /// True if it is an operation of the public API.

@@ -56,6 +56,24 @@ impl Answer {
         }
     }
 
+    /// 202, without a body.
+    #[must_use]
+    pub fn accepted() -> Answer {
+        Answer {
+            status: 202,
+            ..Answer::no_content()
+        }
+    }
+
+    /// Any status and a whole JSON document, in either style.
+    #[must_use]
+    pub fn json_with(status: u16, text: String) -> Answer {
+        Answer {
+            status,
+            ..Answer::json(text)
+        }
+    }
+
     /// 200 and a whole JSON document, in either style.
     #[must_use]
     pub fn json(text: String) -> Answer {

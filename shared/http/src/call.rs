@@ -5,6 +5,7 @@ use awo_domain::plugin::PluginId;
 use awo_domain::{Error, OrgId, Timestamp};
 use awo_store::engine::idempotency::{IdempotentRequest, NewResponse};
 use awo_store::organizations::keys::Caller;
+use lambda_http::request::RequestContext;
 use lambda_http::{Body, Request, RequestExt};
 use sha2::{Digest, Sha256};
 
@@ -27,6 +28,8 @@ pub struct Call {
     pub now: Timestamp,
     /// Its id.
     pub request_id: String,
+    /// True if a page of an origin that is not allowed sent it.
+    pub has_foreign_origin: bool,
     pub(crate) route: &'static Route,
     pub(crate) request: Request,
 }
@@ -98,6 +101,34 @@ impl Call {
         }
     }
 
+    /// A header that is sent once and is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut values = self.request.headers().get_all(name).iter();
+        let value = values.next()?.to_str().ok()?;
+        values.next().is_none().then_some(value)
+    }
+
+    /// The address at which the gateway serves the API, without a slash at its end.
+    ///
+    /// # Errors
+    /// Internal, if the request came through no gateway.
+    pub fn base_url(&self) -> Result<String, Error> {
+        let none = || Error::internal("the request has no context of a gateway");
+        let Some(RequestContext::ApiGatewayV1(context)) = self.request.request_context_ref() else {
+            return Err(none());
+        };
+        // The path begins with the stage, or with the path of a domain of the operator's.
+        let path = context.path.as_deref().unwrap_or_default();
+        let prefix = path.strip_suffix(self.route.path).ok_or_else(none)?;
+        let domain = context.domain_name.as_deref().ok_or_else(none)?;
+        let scheme = match self.header("x-forwarded-proto") {
+            Some("http") => "http",
+            _ => "https",
+        };
+        Ok(format!("{scheme}://{domain}{prefix}"))
+    }
+
     /// The query, to be read parameter by parameter.
     #[must_use]
     pub fn query(&self) -> Query {
@@ -117,11 +148,11 @@ impl Call {
         is_json(&self.request) && body_bytes(&self.request).trim_ascii() == b"null"
     }
 
-    /// The body, which must be a JSON object.
+    /// The body, which is declared as JSON and not read yet.
     ///
     /// # Errors
-    /// What is wrong with it as a whole.
-    pub fn object(&self) -> Result<Object, Error> {
+    /// [`Error::UnsupportedMediaType`] or [`Error::PayloadTooLarge`].
+    pub fn json(&self) -> Result<&[u8], Error> {
         let bytes = body_bytes(&self.request);
         if !is_json(&self.request) {
             return Err(Error::UnsupportedMediaType);
@@ -131,7 +162,15 @@ impl Call {
                 limit_bytes: MAX_BODY_BYTES,
             });
         }
-        Object::parse(bytes)
+        Ok(bytes)
+    }
+
+    /// The body, which must be a JSON object.
+    ///
+    /// # Errors
+    /// What is wrong with it as a whole.
+    pub fn object(&self) -> Result<Object, Error> {
+        Object::parse(self.json()?)
     }
 
     /// The body of a route that can do without one: no body is an empty object.

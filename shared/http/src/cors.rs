@@ -15,7 +15,7 @@ use awo_contract::routes::{Access, ROUTES};
 const MAX_AGE_S: u32 = 600;
 /// What pages may send.
 const REQUEST_HEADERS: &str = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, \
-                               traceparent, tracestate";
+                               MCP-Protocol-Version, Mcp-Method, Mcp-Name, traceparent, tracestate";
 /// What pages may see of an answer besides its body.
 const RESPONSE_HEADERS: &str = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, \
                                 X-RateLimit-Reset, Retry-After, Allow, Location, \
@@ -66,6 +66,11 @@ impl Cors {
             ("access-control-allow-headers", REQUEST_HEADERS.to_owned()),
             ("access-control-max-age", MAX_AGE_S.to_string()),
         ])
+    }
+
+    /// False for a request of a page whose origin is not allowed.
+    pub fn admits(&self, request: &Request) -> bool {
+        !request.headers().contains_key("origin") || self.allowed(request).is_some()
     }
 
     /// The request's origin, as an answer repeats it, if it is allowed.

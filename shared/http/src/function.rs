@@ -21,7 +21,7 @@ use crate::authentication::{Authenticator, authenticate};
 use crate::call::Call;
 use crate::cors::Cors;
 use crate::reply::{IntoBody, Pieces};
-use awo_contract::routes::{Access, Route, Style};
+use awo_contract::routes::{Route, Style};
 
 type Answering<B> = Pin<Box<dyn Future<Output = Result<Response<B>, lambda_http::Error>> + Send>>;
 
@@ -103,8 +103,8 @@ impl<B: Send + 'static> HttpFunction<B> {
             Arc::new(state),
         );
         let notifier = Notifier::new(cloud);
-        if !matches!(route.access, Access::Key(_)) {
-            return Err(SetupError::Missing(format!("a scope of {}", route.path)));
+        if !route.is_keyed() {
+            return Err(SetupError::Missing(format!("a key of {}", route.path)));
         }
         if route.streams != A::STREAMS {
             let what = format!(
@@ -118,6 +118,7 @@ impl<B: Send + 'static> HttpFunction<B> {
             let (doorkeeper, clock, state) =
                 (doorkeeper.clone(), clock.clone(), Arc::clone(&state));
             let notifier = notifier.clone();
+            let has_foreign_origin = !cors.admits(&request);
             Box::pin(async move {
                 let now = clock.now();
                 let (caller, rate) = match doorkeeper.caller(&request, now).await {
@@ -132,6 +133,7 @@ impl<B: Send + 'static> HttpFunction<B> {
                     caller,
                     now,
                     request_id: line.request_id().to_owned(),
+                    has_foreign_origin,
                     route,
                     request,
                 };

@@ -191,6 +191,10 @@ async fn a_scope_is_asked_for_before_the_rate_and_the_rate_before_the_body() {
             let wait: u64 = limited.header("retry-after").parse().unwrap();
             assert!((1..=60).contains(&wait));
         }
+        // A route for any key wants no scope.
+        if sample.route.scopes().next().is_none() {
+            continue;
+        }
         let refused = sample.send_bad(&poor, &things).await;
         is_error(&refused, style, 403, "FORBIDDEN", &with("neither"));
     }

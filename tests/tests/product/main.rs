@@ -54,6 +54,7 @@ mod live_events;
 mod local_program;
 mod logs;
 mod loose_ends;
+mod mcp;
 mod methods;
 mod model;
 mod no_capacity;

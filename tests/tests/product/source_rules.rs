@@ -50,7 +50,13 @@ const IRREGULAR_PARTICIPLES: [&str; 22] = [
 /// What a crate may stand on: a crate names only crates of the groups before its own.
 const LAYERS: [&[&str]; 8] = [
     &["awo-domain", "awo-supervisor", "awo-origins"],
-    &["awo-store", "awo-pricing", "awo-forges", "awo-schedules"],
+    &[
+        "awo-store",
+        "awo-pricing",
+        "awo-forges",
+        "awo-schedules",
+        "awo-mcp",
+    ],
     &["awo-cloud", "awo-contract"],
     &["awo-http", "awo-execution", "awo-webhooks"],
     &["functions of a route"],

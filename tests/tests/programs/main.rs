@@ -11,5 +11,6 @@ mod models;
 mod outcomes;
 mod registries;
 mod scene;
+mod tools;
 mod tutorial;
 mod whole_runs;

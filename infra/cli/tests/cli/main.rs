@@ -20,6 +20,7 @@ mod follow;
 mod forges;
 mod formats;
 mod listen;
+mod mcp;
 mod operations;
 mod operators;
 mod orders;

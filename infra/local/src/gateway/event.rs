@@ -95,7 +95,7 @@ pub(crate) fn event(
         multi_value_query_string_parameters: all_values(&query),
         path_parameters: (!found.parameters.is_empty()).then_some(&found.parameters),
         stage_variables: (),
-        request_context: context(head, found, call, &peer),
+        request_context: context(head, found, call, &peer, &port),
         is_base64_encoded: binary && body.is_some(),
         body,
     })
@@ -167,11 +167,15 @@ fn all_values<'a>(values: &'a Values<'a>) -> Option<&'a Values<'a>> {
     (!values.is_empty()).then_some(values)
 }
 
-fn context(head: &request::Parts, found: &Match<'_>, call: &Call<'_>, peer: &str) -> Value {
-    let host = head
-        .headers
-        .get(http::header::HOST)
-        .and_then(|host| host.to_str().ok());
+fn context(
+    head: &request::Parts,
+    found: &Match<'_>,
+    call: &Call<'_>,
+    peer: &str,
+    port: &str,
+) -> Value {
+    // Its own domain, whatever the request says.
+    let host = format!("127.0.0.1:{port}");
     let user_agent = head
         .headers
         .get(http::header::USER_AGENT)
@@ -180,7 +184,7 @@ fn context(head: &request::Parts, found: &Match<'_>, call: &Call<'_>, peer: &str
         "accountId": arn::ACCOUNT,
         "apiId": API_ID,
         "domainName": host,
-        "domainPrefix": host.and_then(|host| host.split(['.', ':']).next()),
+        "domainPrefix": "127",
         "extendedRequestId": call.extended_request_id,
         "httpMethod": head.method.as_str(),
         "identity": {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use awo_domain::statement::Month;
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::{BudgetId, DeliveryId, OrgId, RunId, ScheduleId, WebhookId, WorkOrderId};
-use awo_http::routes::{Access, ROUTES, Route};
+use awo_http::routes::{ROUTES, Route};
 use awo_tests::client::{Answer, Client};
 use awo_tests::seed::Seed;
 use awo_tests::service::TestService;
@@ -160,7 +160,7 @@ pub fn all() -> Vec<Sample> {
 
 /// Those whose callers have keys.
 pub fn keyed() -> Vec<Sample> {
-    let keyed = |sample: &Sample| matches!(sample.route.access, Access::Key(_));
+    let keyed = |sample: &Sample| sample.route.is_keyed();
     all().into_iter().filter(keyed).collect()
 }
 

@@ -172,7 +172,7 @@ async fn an_idempotency_key_and_a_cursor_are_of_no_use_to_another_organization()
     creating.retain(|sample| !sample.only_reads() && !sample.names_something());
     // These make nothing that stays.
     let makes = |sample: &Sample| {
-        !["run-verification", "purge-work-orders"].contains(&sample.route.function)
+        !["run-verification", "purge-work-orders", "serve-mcp"].contains(&sample.route.function)
     };
     creating.retain(makes);
     for sample in creating {

@@ -212,6 +212,14 @@ async fn the_schedule_of_the_page_is_made_and_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_message_of_the_page_lists_the_tools() {
+    let reader = Reader::started(&[PLAN], &[]);
+    let printed = reader.ran(&block_of("docs/mcp.md", "echo"));
+    let answer: Value = serde_json::from_str(printed.trim()).unwrap();
+    assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 10);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_environment_with_a_named_index_of_the_page_is_made() {
     let reader = Reader::started(&[PLAN], &[]);
     reader.ran(&block_of("docs/environments.md", "cat > python.json"));

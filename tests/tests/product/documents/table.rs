@@ -223,6 +223,14 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
         ],
     ),
     (
+        "docs/mcp.md",
+        &[
+            ("claude mcp add awo", Test("tools::the_commands_of_the_page_connect_claude_code_and_codex")),
+            ("claude mcp add --transport", Test("tools::the_commands_of_the_page_connect_claude_code_and_codex")),
+            ("echo", Test("documents::examples::the_message_of_the_page_lists_the_tools")),
+        ],
+    ),
+    (
         "docs/schedules.md",
         &[(
             "cat > nightly.json",

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use awo_http::routes::{Access, FALLBACK, ROUTES, Route};
+use awo_http::routes::{FALLBACK, ROUTES, Route};
 use awo_local::functions::{Program, programs};
 
 use super::root;
@@ -180,8 +180,12 @@ fn throttling(entries: &[Entry<'_>]) -> String {
     for entry in entries {
         for route in entry.routes() {
             let limits = entry.property("Throttle");
-            let is_keyed = matches!(route.access, Access::Key(_));
-            assert_ne!(is_keyed, limits.is_some(), "{}: Throttle", entry.name);
+            assert_ne!(
+                route.is_keyed(),
+                limits.is_some(),
+                "{}: Throttle",
+                entry.name
+            );
             let Some(limits) = limits else { continue };
             let limits = limits.trim_matches(['[', ']']).split_once(", ");
             let (rate, burst) = limits.expect("rate and burst");

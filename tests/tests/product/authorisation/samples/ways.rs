@@ -94,6 +94,7 @@ fn changes(route: &'static Route) -> Option<Vec<Sample>> {
         // A dry run: a real one would take from the other samples what they are about.
         "purge-work-orders" => vec![call().body(json!({ "dryRun": true, "olderThanDays": 1 }))],
         "cancel-run" => vec![call(), call().body(json!({ "reason": "enough" }))],
+        "serve-mcp" => vec![call().body(json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))],
         "run-verification" => vec![call().body(json!({ "workDir": "{workDir}" }))],
         _ => return None,
     })
