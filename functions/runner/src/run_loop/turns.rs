@@ -38,13 +38,17 @@ impl Tally {
         }
     }
 
-    /// Takes up the session of the turn before, if it is stored.
+    /// Takes up the session of the turn before, if it is stored. A run that goes on after its children is in the
+    /// middle of its own turn, of which that session knows nothing.
     pub(super) async fn restore_session(
         &mut self,
         settings: &Settings,
         spec: &RunSpec,
         layout: &Layout,
     ) {
+        if spec.resumption.is_some() {
+            return;
+        }
         let sessions = AgentSessions::of(settings, &spec.org_id);
         self.session_id = sessions.restore(spec, layout).await;
         self.resumes_session = self.session_id.is_some();
