@@ -252,7 +252,7 @@ fn name(target: &str, request: &HttpRequest) -> String {
         (Some(index), _) => format!("{operation} {index}"),
         (None, Some(items)) => format!("{operation}:{items}"),
         (None, None) if in_batch > 0 => format!("{operation}:{in_batch}"),
-        (None, None) if operation.is_empty() => format!("{} {}", request.method(), path(request)),
+        (None, None) if operation.is_empty() => rest_name(request),
         (None, None) => operation.to_owned(),
     }
 }
@@ -263,10 +263,11 @@ fn partition(request: &HttpRequest) -> Option<String> {
     body["Key"]["pk"]["S"].as_str().map(str::to_owned)
 }
 
-/// The path of a call of a REST protocol.
-fn path(request: &HttpRequest) -> &str {
-    let uri = request.uri();
-    let path = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+/// The operation of a call of a REST protocol: S3 has it in the query, of another service it is the path.
+fn rest_name(request: &HttpRequest) -> String {
+    let (path, query) = request.uri().split_once('?').unwrap_or((request.uri(), ""));
+    let operation = query.split('&').find_map(|pair| pair.strip_prefix("x-id="));
+    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
     let path = path.split_once('/').map_or("", |(_, path)| path);
-    path.split('?').next().unwrap_or_default()
+    operation.map_or_else(|| format!("{} {path}", request.method()), str::to_owned)
 }

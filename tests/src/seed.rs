@@ -1,6 +1,12 @@
 //! Work orders that the store itself creates, many or in the past, and deliveries.
 
+use std::collections::BTreeMap;
+
 use awo_cloud::Cloud;
+use awo_cloud::bodies::BodyKey;
+use awo_domain::inbox::InboxKind;
+use awo_domain::inbox::delivery::{InboxDelivery, InboxOutcome};
+use awo_domain::inbox::signature::sha256;
 use awo_domain::money::MicroCredits;
 use awo_domain::source::{GitSource, Repository};
 use awo_domain::stop::{Stop, StopKind};
@@ -9,10 +15,12 @@ use awo_domain::webhook::delivery::{DeliveryAttempt, DeliveryProgress};
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::work_order::Order;
 use awo_domain::{
-    AttemptId, DeliveryId, EventId, OrgId, RunId, TaskPrompt, Timestamp, WebhookId, WorkOrderId,
+    AttemptId, DeliveryId, EventId, InboxDeliveryId, InboxId, OrgId, RunId, TaskPrompt, Timestamp,
+    WebhookId, WorkOrderId,
 };
 use awo_store::Store;
 use awo_store::engine::idempotency::RequestOutcome;
+use awo_store::inboxes::unprocessed::UnprocessedRef;
 use awo_store::queue::tally::QueueLimits;
 use awo_store::webhooks::deliveries::{Delivery, Notice};
 use awo_store::work_orders::cascades::FamilyStop;
@@ -95,6 +103,58 @@ impl<'a> Seed<'a> {
 }
 
 impl Seed<'_> {
+    /// A delivery to an inbox that was processed, with its body.
+    pub async fn inbox_delivery(&self, inbox: &InboxId) -> InboxDelivery {
+        let delivery = self.unprocessed_delivery(inbox).await;
+        let waiting = UnprocessedRef {
+            org_id: self.org.clone(),
+            inbox_id: inbox.clone(),
+            delivery_id: delivery.id.clone(),
+        };
+        let waiting = self
+            .store
+            .unprocessed_delivery(&waiting, delivery.received_at)
+            .await;
+        let waiting = waiting.expect("a read").expect("a delivery that waits");
+        let judged = delivery.judged(Vec::new());
+        let settled = self.store.settle_inbox_delivery(&waiting, Some(&judged));
+        assert!(settled.await.expect("a write"));
+        judged
+    }
+
+    /// A delivery to an inbox that waits for its processing, with its body.
+    pub async fn unprocessed_delivery(&self, inbox: &InboxId) -> InboxDelivery {
+        let now = self.cloud.clock.now();
+        let body = br#"{"zen":"Approachable is better than simple."}"#;
+        let delivery = InboxDelivery {
+            id: InboxDeliveryId::new(now, self.cloud.mint.random(now)),
+            inbox_id: inbox.clone(),
+            kind: InboxKind::Github,
+            host: None,
+            headers: BTreeMap::new(),
+            body_sha256: sha256(body),
+            body_bytes: body.len() as u64,
+            received_at: now,
+            event: "ping".to_owned(),
+            sender_id: None,
+            subject: None,
+            actor: None,
+            outcome: InboxOutcome::Pending,
+            reason: None,
+            triggers: Vec::new(),
+        };
+        let key = BodyKey {
+            org: self.org,
+            inbox,
+            sha256: &delivery.body_sha256,
+        };
+        let bodies = self.cloud.bodies().expect("settings");
+        bodies.put(key, body.to_vec()).await.expect("a body");
+        let stored = self.store.store_inbox_delivery(self.org, &delivery, None);
+        stored.await.expect("a delivery");
+        delivery
+    }
+
     /// A delivery as one looks that is due in an hour, arrived at the first attempt, or was given up after the
     /// webhook had answered 503 and then 410.
     pub async fn delivery(&self, webhook: &WebhookId, status: DeliveryStatus) -> Delivery {

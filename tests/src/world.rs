@@ -112,16 +112,15 @@ impl World {
             shutdown.clone(),
         )
         .expect("Secrets Manager");
-        let mut settings = settings::settings(
-            [dynamodb.url(), sqs.url(), ecs_server.url(), secrets.url()],
-            &key,
-        );
+        let objects = settings::bodies(logs.path(), &key, &shutdown).await;
+        let stand_ins = [&dynamodb, &sqs, &ecs_server, &secrets, &objects];
+        let mut settings = settings::settings(stand_ins.map(|server| server.url()), &key);
         let own = own
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));
         settings.extend(own);
         let faults = Faults::default();
-        let http = awo_local::http_client([&dynamodb, &sqs, &ecs_server, &secrets]);
+        let http = awo_local::http_client(stand_ins);
         let mut cloud = Cloud::new(environment(&settings), http.clone());
         cloud.clock = clock;
         let faulty = beside(&cloud, &settings, faults.client(http.clone()));

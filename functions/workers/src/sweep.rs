@@ -4,6 +4,7 @@
 mod bounds;
 mod costs;
 mod definitions;
+mod inboxes;
 mod items;
 mod leases;
 mod ledgers;
@@ -21,6 +22,7 @@ use awo_cloud::{Clock, Cloud, SetupError, settings};
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId};
 use awo_execution::endings::Endings;
+use awo_execution::inboxes::DeliveryProcessor;
 use awo_execution::launcher::Launcher;
 use awo_execution::scheduler::Scheduler;
 use awo_execution::stopper::Stopper;
@@ -45,6 +47,7 @@ pub struct State {
     verifier: Verifier,
     stopper: Stopper,
     scheduler: Arc<Scheduler>,
+    processor: DeliveryProcessor,
     credits_per_usd: MicroCredits,
 }
 
@@ -93,6 +96,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         verifier: Verifier::new(cloud)?,
         stopper: Stopper::new(cloud)?,
         scheduler: Arc::new(Scheduler::new(cloud)?),
+        processor: DeliveryProcessor::new(cloud)?,
         credits_per_usd: settings::rates(&cloud.environment)?.credits_per_usd,
     })
 }
@@ -145,5 +149,6 @@ async fn sweep(state: &State, part: Part, bounds: Bounds, swept: &mut SweepRepor
         }
         Part::Ledgers => Box::pin(ledgers::check(state, bounds, swept)).await,
         Part::Schedules => Box::pin(schedules::fire_due(state, bounds, swept)).await,
+        Part::Inboxes => Box::pin(inboxes::process_due(state, bounds, swept)).await,
     }
 }

@@ -149,6 +149,8 @@ pub enum Command {
     Mcp,
     /// Manage schedules: work orders at the times of a cron expression
     Schedules(crate::schedules::arguments::Schedules),
+    /// Manage inboxes: URLs to which forges and other senders post signed deliveries
+    Inboxes(crate::inboxes::arguments::Inboxes),
     /// Manage environments: variables, secrets, setup, caches, registries, size
     Environments(crate::environments::arguments::Environments),
     /// Manage harness profiles

@@ -50,6 +50,14 @@ pub(crate) fn note_files(headers: &HeaderMap, action: &str, resource: &str) {
     }
 }
 
+/// Notes a call of S3, whose protocol has no names of operations.
+pub(crate) fn note_objects(headers: &HeaderMap, action: &str, resource: &str) {
+    if let Some((file, function)) = FILE.as_ref().zip(function_of(headers)) {
+        let asked = of("s3", action, resource.to_owned(), "-");
+        write(file, function, vec![asked]);
+    }
+}
+
 /// Notes that a role was assumed, and whether the session has tags, which is a permission of its own.
 pub(crate) fn note_role(headers: &HeaderMap, role: &str, has_tags: bool) {
     if let Some((file, function)) = FILE.as_ref().zip(function_of(headers)) {

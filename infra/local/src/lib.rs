@@ -27,6 +27,7 @@ pub mod locks;
 pub mod mapping;
 pub mod metrics;
 mod runner_environment;
+pub mod s3;
 pub mod schedule;
 pub mod secrets;
 mod serve;

@@ -4,6 +4,7 @@
 //! No part of the product is reimplemented here; this is the wiring that the template does in the
 //! cloud.
 
+mod bodies;
 mod cluster;
 mod queues;
 pub mod refusals;
@@ -257,6 +258,7 @@ struct StandIns {
     secrets: String,
     files: String,
     sts: String,
+    s3: String,
 }
 
 impl StandIns {
@@ -318,6 +320,7 @@ impl StandIns {
         let secrets = secrets.map_err(failed("Secrets Manager"))?;
         let roles = sts::start(listen(0).await?, key.clone(), ending.stores.clone())
             .map_err(failed("STS"))?;
+        let objects = bodies::start(options, &key, ending).await?;
         Ok(StandIns {
             key,
             queues,
@@ -328,7 +331,8 @@ impl StandIns {
             secrets: secrets.url(),
             files: files.url(),
             sts: roles.url(),
-            servers: vec![dynamodb, sqs, ecs_server, secrets, files, roles],
+            s3: objects.url(),
+            servers: vec![dynamodb, sqs, ecs_server, secrets, files, roles, objects],
         })
     }
 }
@@ -350,6 +354,8 @@ fn settings(options: &Options, stand_ins: &StandIns) -> BTreeMap<String, String>
         ("AWS_ENDPOINT_URL_SECRETS_MANAGER", &stand_ins.secrets),
         ("AWS_ENDPOINT_URL_EFS", &stand_ins.files),
         ("AWS_ENDPOINT_URL_STS", &stand_ins.sts),
+        ("AWS_ENDPOINT_URL_S3", &stand_ins.s3),
+        ("AWO_INBOX_BODIES", bodies::BUCKET),
         ("AWO_WORK_TABLE", "awo-work"),
         ("AWO_LEDGER_TABLE", "awo-ledger"),
         ("AWO_SETTINGS_TABLE", "awo-settings"),

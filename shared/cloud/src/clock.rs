@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use awo_domain::Timestamp;
 use awo_domain::api_key::{ApiKey, RANDOM_BYTES};
+use awo_domain::inbox::InboxSecret;
 use awo_domain::webhook::signature::{SECRET_BYTES, Secret};
 
 /// The time, which a test may move forward.
@@ -61,6 +62,16 @@ impl Mint {
     #[must_use]
     pub fn webhook_secret(&self) -> Secret {
         Secret::new(bytes::<SECRET_BYTES>())
+    }
+
+    /// A new secret of an inbox, as senders of its kind take it.
+    #[must_use]
+    pub fn inbox_secret(&self, is_standard: bool) -> InboxSecret {
+        InboxSecret::stored(if is_standard {
+            self.webhook_secret().reveal()
+        } else {
+            self.secret()
+        })
     }
 
     /// A new API key.

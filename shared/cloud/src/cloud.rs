@@ -14,6 +14,7 @@ use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use aws_types::SdkConfig;
 use aws_types::sdk_config::StalledStreamProtectionConfig;
 
+use crate::bodies::Bodies;
 use crate::clock::{Clock, Mint};
 use crate::compute::Compute;
 use crate::environment::{Environment, SetupError};
@@ -216,6 +217,19 @@ impl Cloud {
             .build();
         let client = aws_sdk_secretsmanager::Client::from_conf(config);
         Ok(Secrets::new(client, stack))
+    }
+
+    /// The bodies of deliveries to inboxes.
+    ///
+    /// # Errors
+    /// When `AWO_INBOX_BODIES`, the bucket's name, is not set.
+    pub fn bodies(&self) -> Result<Bodies, SetupError> {
+        let bucket = self.environment.required("AWO_INBOX_BODIES")?;
+        let builder = aws_sdk_s3::config::Builder::from(&self.sdk);
+        let config = self
+            .at(builder, "AWS_ENDPOINT_URL_S3", |b, url| b.endpoint_url(url))
+            .build();
+        Ok(Bodies::new(aws_sdk_s3::Client::from_conf(config), bucket))
     }
 
     /// The role with which runs call Bedrock.

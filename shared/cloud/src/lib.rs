@@ -4,6 +4,7 @@
 //! Nothing here knows whether it runs in the cloud or on one machine: only endpoints differ, and
 //! the SDK reads those from the environment.
 
+pub mod bodies;
 pub mod clock;
 pub mod compute;
 pub mod definitions;

@@ -64,7 +64,7 @@ impl Failure {
                 "The body, a query parameter or a header is invalid. Each fault is listed with its location. Nothing was changed."
             }
             Failure::Unauthorized => {
-                "The API key is missing, malformed, unknown or revoked; the response does not distinguish these."
+                "The API key is missing, malformed, unknown or revoked; the response does not distinguish these. Of a delivery: its signature does not hold, or there is no such inbox."
             }
             Failure::InsufficientCredits => {
                 "The available credits or a budget do not cover the hold of a run. Nothing was written."
@@ -76,7 +76,9 @@ impl Failure {
             Failure::Conflict => {
                 "The state of the resource does not allow the request. Nothing was changed."
             }
-            Failure::PayloadTooLarge => "The body is larger than 256 KiB.",
+            Failure::PayloadTooLarge => {
+                "The body is larger than 256 KiB, or that of a delivery than 4 MiB."
+            }
             Failure::UnsupportedMediaType => "A body must be declared as `application/json`.",
             Failure::IdempotencyMismatch => "The `Idempotency-Key` was used with another body.",
             Failure::RateLimited => {
@@ -84,7 +86,7 @@ impl Failure {
             }
             Failure::InternalError => "The service failed. The request id identifies the failure.",
             Failure::QueueFull => {
-                "The organization's queue is full. Repeat after the seconds in `Retry-After`."
+                "The organization's queue is full, or too many of its deliveries are not processed. Repeat after the seconds in `Retry-After`."
             }
         }
     }

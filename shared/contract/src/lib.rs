@@ -12,6 +12,7 @@ pub mod credits;
 pub mod environments;
 pub mod failure;
 pub mod field;
+pub mod inboxes;
 pub mod operation;
 pub mod operations;
 pub mod page;

@@ -1,6 +1,8 @@
 //! One operation of the document: what its route in the table lacks, and what follows from the
 //! route.
 
+mod senders;
+
 use serde_json::{Map, Value, json};
 
 use awo_domain::api_key::Scope;
@@ -61,6 +63,16 @@ impl Operation {
                     Failure::Unauthorized,
                     Failure::Forbidden,
                     Failure::RateLimited,
+                ]);
+            }
+            Access::Sender => {
+                operation.set("description", json!(description));
+                operation.set("security", json!([]));
+                operation.failures.extend([
+                    Failure::InternalError,
+                    Failure::BadRequest,
+                    Failure::Unauthorized,
+                    Failure::PayloadTooLarge,
                 ]);
             }
             Access::AnyKey | Access::Anybody | Access::Runner | Access::Page => {

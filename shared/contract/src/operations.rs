@@ -6,6 +6,7 @@ pub(crate) mod console;
 pub(crate) mod control;
 pub(crate) mod credits;
 pub(crate) mod environments;
+pub(crate) mod inboxes;
 pub(crate) mod mcp;
 pub(crate) mod openapi;
 pub(crate) mod profiles;
@@ -35,6 +36,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         environments::all,
         schedules::all,
         webhooks::all,
+        inboxes::all,
         verification::all,
         openapi::all,
     ];

@@ -5,7 +5,10 @@ use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
 use awo_domain::statement::Month;
 use awo_domain::template::TemplateId;
-use awo_domain::{BudgetId, DeliveryId, Resource, RunId, ScheduleId, WebhookId, WorkOrderId};
+use awo_domain::{
+    BudgetId, DeliveryId, InboxDeliveryId, InboxId, Resource, RunId, ScheduleId, WebhookId,
+    WorkOrderId,
+};
 use serde_json::{Value as Json, json};
 
 use crate::environments::input::VARIABLE;
@@ -67,6 +70,9 @@ path_ids! {
     BudgetId ["id", "budgetId"], Budget, "The id of a budget.", BudgetId::parse, reference("BudgetId");
     ScheduleId ["id", "scheduleId"], Schedule, "The id of a schedule.",
         ScheduleId::parse, reference("ScheduleId");
+    InboxId ["id", "inboxId"], Inbox, "The id of an inbox.", InboxId::parse, reference("InboxId");
+    InboxDeliveryId ["deliveryId", "inboxDeliveryId"], Delivery, "The id of a delivery to this inbox.",
+        InboxDeliveryId::parse, reference("InboxDeliveryId");
     Month ["month", "month"], Statement, "A month in UTC, such as `2026-11`.", Month::parse, month();
 }
 

@@ -11,6 +11,7 @@ pub use crate::operations::console::*;
 pub use crate::operations::control::*;
 pub use crate::operations::credits::*;
 pub use crate::operations::environments::*;
+pub use crate::operations::inboxes::*;
 pub use crate::operations::mcp::*;
 pub use crate::operations::openapi::*;
 pub use crate::operations::profiles::*;
@@ -51,6 +52,8 @@ pub enum Access {
     Key(Scope),
     /// Any API key; it is no operation of the API, and calls operations with the key.
     AnyKey,
+    /// The sender of an inbox, by its signature.
+    Sender,
     /// The runner of a run, by its nonce or its token.
     Runner,
     /// Everybody: it is a file of a page, and no operation of the API.
@@ -145,6 +148,15 @@ pub(crate) const fn open(path: &'static str, function: &'static str) -> Route {
     }
 }
 
+/// A route for senders of inboxes.
+pub(crate) const fn signed(path: &'static str, function: &'static str) -> Route {
+    Route {
+        method: "POST",
+        access: Access::Sender,
+        ..open(path, function)
+    }
+}
+
 /// A page.
 pub(crate) const fn page(path: &'static str, function: &'static str) -> Route {
     Route {
@@ -200,6 +212,7 @@ const GROUPS: &[&[Route]] = &[
     operations::schedules::ALL,
     operations::mcp::ALL,
     operations::webhooks::ALL,
+    operations::inboxes::ALL,
     operations::openapi::ALL,
     operations::console::ALL,
     operations::verification::ALL,
@@ -254,7 +267,9 @@ impl Route {
     pub fn scopes(&self) -> impl Iterator<Item = Scope> + use<> {
         let scope = match self.access {
             Access::Key(scope) => Some(scope),
-            Access::AnyKey | Access::Anybody | Access::Runner | Access::Page => None,
+            Access::AnyKey | Access::Anybody | Access::Sender | Access::Runner | Access::Page => {
+                None
+            }
         };
         scope.into_iter().chain(self.also)
     }
@@ -268,7 +283,10 @@ impl Route {
     /// True if it is an operation of the public API.
     #[must_use]
     pub fn is_operation(&self) -> bool {
-        matches!(self.access, Access::Key(_) | Access::Anybody)
+        matches!(
+            self.access,
+            Access::Key(_) | Access::Anybody | Access::Sender
+        )
     }
 
     /// True if a concrete path is this route's.

@@ -186,6 +186,12 @@ pub enum Scope {
     /// Change and fire schedules.
     #[strum(serialize = "schedules:write")]
     SchedulesWrite,
+    /// Read inboxes, their deliveries, and triggers.
+    #[strum(serialize = "triggers:read")]
+    TriggersRead,
+    /// Change inboxes and triggers, and replay deliveries.
+    #[strum(serialize = "triggers:write")]
+    TriggersWrite,
     /// Set and delete values of environments' secrets.
     #[strum(serialize = "environments:secrets")]
     EnvironmentsSecrets,

@@ -42,9 +42,11 @@ pub enum Resource {
     Budget,
     /// A schedule.
     Schedule,
+    /// An inbox.
+    Inbox,
     /// A statement.
     Statement,
-    /// A delivery of a webhook.
+    /// A delivery of a webhook, or to an inbox.
     Delivery,
     /// A route.
     Route,
@@ -64,6 +66,7 @@ impl fmt::Display for Resource {
             Resource::Webhook => "webhook",
             Resource::Budget => "budget",
             Resource::Schedule => "schedule",
+            Resource::Inbox => "inbox",
             Resource::Statement => "statement",
             Resource::Delivery => "delivery",
             Resource::Route => "route",
@@ -77,6 +80,13 @@ pub enum Error {
     /// No key, or one that is malformed, unknown or revoked: the response does not distinguish them.
     #[error("a valid API key is needed: send it as \"Authorization: Bearer org_live_…\"")]
     Unauthorized,
+    /// A delivery whose signature does not hold, or to an inbox that is missing or disabled: the response does
+    /// not distinguish them.
+    #[error(
+        "the delivery is not signed with the secret of an inbox of this URL, or the inbox is disabled: compare \
+         the URL and the secret at the sender"
+    )]
+    UnsignedDelivery,
     /// The key is good, but not for this.
     #[error("this key lacks the scope {0}")]
     MissingScope(String),
@@ -169,6 +179,16 @@ pub enum Error {
     /// The organization's queue takes no more.
     #[error("the queue is full: try again in {retry_after_s} s")]
     QueueFull {
+        /// A guess.
+        retry_after_s: i64,
+    },
+    /// As many deliveries of the organization wait for their processing as may wait.
+    #[error(
+        "{limit} deliveries of your organization are not processed yet, the maximum: deliver again in {retry_after_s} s"
+    )]
+    InboxesFull {
+        /// The maximum.
+        limit: u64,
         /// A guess.
         retry_after_s: i64,
     },

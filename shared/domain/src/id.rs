@@ -173,6 +173,22 @@ id!(
     "sch_"
 );
 
+id!(
+    /// An inbox.
+    InboxId,
+    "inb_"
+);
+id!(
+    /// A delivery to an inbox.
+    InboxDeliveryId,
+    "idl_"
+);
+id!(
+    /// A trigger.
+    TriggerId,
+    "trg_"
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,6 +16,7 @@ pub mod event;
 pub mod family;
 pub mod forge;
 pub mod id;
+pub mod inbox;
 pub mod ledger;
 pub mod manual;
 pub mod money;
@@ -43,8 +44,8 @@ pub mod schema;
 
 pub use error::{Error, Fault, Resource};
 pub use id::{
-    AttemptId, BudgetId, DeliveryId, EventId, OrgId, RunId, ScheduleId, SnapshotId, TransactionId,
-    VerificationId, WebhookId, WorkOrderId,
+    AttemptId, BudgetId, DeliveryId, EventId, InboxDeliveryId, InboxId, OrgId, RunId, ScheduleId,
+    SnapshotId, TransactionId, TriggerId, VerificationId, WebhookId, WorkOrderId,
 };
 pub use task_prompt::TaskPrompt;
 pub use time::Timestamp;

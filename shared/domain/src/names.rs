@@ -11,6 +11,8 @@ use crate::control::Provider;
 use crate::cost::report::Bucket;
 use crate::environment::{RegistryKind, SecretPhase, Size};
 use crate::forge::ForgeKind;
+use crate::inbox::delivery::{InboxOutcome, TriggerResultKind};
+use crate::inbox::{DuplicateRule, InboxKind, SignatureEncoding};
 use crate::ledger::TransactionType;
 use crate::profile::{Baseline, GitMode, StrategyType};
 use crate::run::{RunErrorCode, RunStatus};
@@ -70,8 +72,11 @@ names_as_serde_has_them!(
     Bucket,
     CatchUp,
     DeliveryStatus,
+    DuplicateRule,
     FiringResult,
     GitMode,
+    InboxKind,
+    InboxOutcome,
     OnLimit,
     OriginKind,
     Overlap,
@@ -83,8 +88,10 @@ names_as_serde_has_them!(
     RunErrorCode,
     RunStatus,
     SecretPhase,
+    SignatureEncoding,
     Size,
     StrategyType,
     TransactionType,
+    TriggerResultKind,
     WorkOrderStatus,
 );

@@ -7,6 +7,7 @@ mod deaths;
 pub mod definitions;
 pub mod dispatcher;
 pub mod endings;
+pub mod inboxes;
 pub mod launcher;
 pub mod opening;
 pub mod parents;

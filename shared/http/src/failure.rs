@@ -18,7 +18,7 @@ pub(crate) struct Failure {
 impl Failure {
     pub fn of(error: &Error, style: Style) -> Failure {
         let (status, code) = match error {
-            Error::Unauthorized => (401, "UNAUTHORIZED"),
+            Error::Unauthorized | Error::UnsignedDelivery => (401, "UNAUTHORIZED"),
             Error::MissingScope(_) | Error::BuiltIn(_) => (403, "FORBIDDEN"),
             Error::InsufficientCredits { .. } | Error::OverBudget { .. } => (402, "FORBIDDEN"),
             Error::NotFound(resource) => (404, not_found(*resource, style)),
@@ -32,7 +32,7 @@ impl Failure {
             | Error::TooManyAtOnce { .. }
             | Error::KillUnderWay { .. }
             | Error::Contended { .. } => (429, "RATE_LIMITED"),
-            Error::QueueFull { .. } => (503, "QUEUE_FULL"),
+            Error::QueueFull { .. } | Error::InboxesFull { .. } => (503, "QUEUE_FULL"),
             Error::Internal { .. } => (500, "INTERNAL_ERROR"),
         };
         let headers = match error {
@@ -42,7 +42,8 @@ impl Failure {
             | Error::TooManyAtOnce { retry_after_s, .. }
             | Error::KillUnderWay { retry_after_s }
             | Error::Contended { retry_after_s, .. }
-            | Error::QueueFull { retry_after_s } => {
+            | Error::QueueFull { retry_after_s }
+            | Error::InboxesFull { retry_after_s, .. } => {
                 vec![("retry-after", retry_after_s.to_string())]
             }
             _ => Vec::new(),
@@ -94,6 +95,7 @@ fn not_found(resource: Resource, style: Style) -> &'static str {
         (Resource::Webhook, Style::Plain) => "WEBHOOK_NOT_FOUND",
         (Resource::Budget, Style::Plain) => "BUDGET_NOT_FOUND",
         (Resource::Schedule, Style::Plain) => "SCHEDULE_NOT_FOUND",
+        (Resource::Inbox, Style::Plain) => "INBOX_NOT_FOUND",
         (Resource::Statement, Style::Plain) => "STATEMENT_NOT_FOUND",
         (
             Resource::QueueEntry

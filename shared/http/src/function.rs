@@ -21,7 +21,7 @@ use crate::authentication::{Authenticator, authenticate};
 use crate::call::Call;
 use crate::cors::Cors;
 use crate::reply::{IntoBody, Pieces};
-use awo_contract::routes::{Route, Style};
+use awo_contract::routes::{RECEIVE_DELIVERY, Route, Style};
 
 type Answering<B> = Pin<Box<dyn Future<Output = Result<Response<B>, lambda_http::Error>> + Send>>;
 
@@ -166,6 +166,29 @@ impl HttpFunction {
         })))
     }
 
+    /// A function for senders of inboxes, which have no key: its handler checks the signature.
+    ///
+    /// # Errors
+    /// When a setting is missing.
+    pub fn signed<S, F, Fut>(
+        cloud: &Cloud,
+        route: &'static Route,
+        state: S,
+        handle: F,
+    ) -> Result<HttpFunction, SetupError>
+    where
+        S: Send + Sync + 'static,
+        F: Fn(Arc<S>, Request, Timestamp) -> Fut + Copy + Send + Sync + 'static,
+        Fut: Future<Output = Result<Answer, Error>> + Send + 'static,
+    {
+        let (cors, clock, state) = (Cors::of(cloud)?, cloud.clock.clone(), Arc::new(state));
+        Ok(HttpFunction(Arc::new(move |request| {
+            let line = AccessLog::of(&request, route, cors.headers(&request));
+            let (now, state) = (clock.now(), Arc::clone(&state));
+            Box::pin(async move { Answer::sent(handle(state, request, now).await, line).await })
+        })))
+    }
+
     /// A function for runners, which have no key: its handler checks the nonce or the token. Every answer has
     /// [`ANSWER_MARK`], by which a runner knows it from those of what stands in between.
     pub fn for_runner<S, F, Fut>(cloud: &Cloud, state: S, handle: F) -> HttpFunction
@@ -209,7 +232,14 @@ impl HttpFunction {
             let line =
                 AccessLog::at(&request, path, Style::of_path(path)).with(cors.headers(&request));
             let preflight = cors.preflight(&request, &methods);
+            // A sender has no key, and is to see that only its method is wrong.
+            let is_hook = RECEIVE_DELIVERY.matches(path);
+            let is_known_to_all = is_hook && request.method() != "OPTIONS";
             Box::pin(async move {
+                if is_known_to_all {
+                    let allow = methods.join(", ");
+                    return Answer::sent(Err(Error::MethodNotAllowed { allow }), line).await;
+                }
                 if let Some(headers) = preflight {
                     return Answer::sent(Ok(Answer::no_content()), line.with(headers)).await;
                 }

@@ -8,6 +8,7 @@
 pub mod capacity;
 pub mod costs;
 pub mod engine;
+pub mod inboxes;
 pub mod ledger;
 pub mod organizations;
 pub mod queue;

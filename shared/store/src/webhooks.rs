@@ -160,7 +160,7 @@ impl Store {
         request: &IdempotentRequest,
         now: Timestamp,
     ) -> Result<Option<StoredResponse>, Error> {
-        self.stored_response_in(ResponseStore::WithWebhooks, org, request, now)
+        self.stored_response_in(ResponseStore::Webhooks, org, request, now)
             .await
     }
 
@@ -198,7 +198,7 @@ impl Store {
     ) -> Result<Option<RequestOutcome>, Error> {
         let item = WebhookItem::of(webhook, webhook.revision);
         let (key, count_key) = (Key::webhook(org, &webhook.id), Key::webhook_count(org));
-        let (responses, now) = (ResponseStore::WithWebhooks, webhook.created_at);
+        let (responses, now) = (ResponseStore::Webhooks, webhook.created_at);
         let created = Transaction::new()
             .put(&key, &item)?
             .count_one_more(&count_key, MAX_WEBHOOKS)
@@ -237,7 +237,7 @@ impl Store {
         let key = Key::webhook(org, &new.id);
         let replaced = Transaction::new()
             .put_when(&key, &item, unchanged)?
-            .store_response_in(ResponseStore::WithWebhooks, org, response, now)?
+            .store_response_in(ResponseStore::Webhooks, org, response, now)?
             .commit(self)
             .await?;
         let refusals = match replaced {

@@ -1,14 +1,18 @@
 //! What the functions of a world have in their environment, and the queues that it names.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use awo_local::REGION;
 use awo_local::access::AccessKey;
 use awo_local::shutdown::Shutdown;
 use awo_local::sqs::{QueueAttributes, Queues, queue_url};
+use awo_local::{REGION, Server};
 use tokio::net::TcpListener;
 
 use super::{NOTIFICATIONS, QUEUE};
+
+/// The bucket of the bodies of deliveries to inboxes.
+const BODIES: &str = "inbox-bodies";
 
 pub(super) async fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0")
@@ -26,9 +30,16 @@ pub(super) fn queues(shutdown: &Shutdown) -> Queues {
     queues
 }
 
-/// The settings of the functions, given the addresses of DynamoDB, SQS, ECS and Secrets Manager.
+/// Serves the bucket of the bodies of deliveries to inboxes, below a directory.
+pub(super) async fn bodies(directory: &Path, key: &AccessKey, shutdown: &Shutdown) -> Server {
+    let (listener, key) = (listener().await, key.clone());
+    let directory = directory.join("inbox-bodies");
+    awo_local::s3::start(listener, BODIES, &directory, key, shutdown.clone()).expect("S3")
+}
+
+/// The settings of the functions, given the addresses of DynamoDB, SQS, ECS, Secrets Manager and S3.
 pub(super) fn settings(
-    [dynamodb, sqs, ecs, secrets]: [String; 4],
+    [dynamodb, sqs, ecs, secrets, objects]: [String; 5],
     key: &AccessKey,
 ) -> BTreeMap<String, String> {
     [
@@ -39,6 +50,8 @@ pub(super) fn settings(
         ("AWS_ENDPOINT_URL_SQS", sqs.clone()),
         ("AWS_ENDPOINT_URL_ECS", ecs),
         ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets),
+        ("AWS_ENDPOINT_URL_S3", objects),
+        ("AWO_INBOX_BODIES", BODIES.to_owned()),
         ("AWO_WORK_TABLE", "work".to_owned()),
         ("AWO_LEDGER_TABLE", "ledger".to_owned()),
         ("AWO_SETTINGS_TABLE", "settings".to_owned()),

@@ -223,6 +223,12 @@ async fn a_missing_path_and_a_missing_method_are_reported_to_every_key_and_to_ke
         let unknown = format!("{path}/nothing/here");
         let missing = poor.send(sample.route.method, &unknown, &[], Vec::new());
         is_error(&missing.await, style, 404, "NOT_FOUND", &unknown);
+        if sample.route.access == Access::Sender {
+            // It has no key, and learns that only its method is wrong.
+            let refused = nobody.send("PATCH", path, &[], Vec::new()).await;
+            is_error(&refused, style, 405, "METHOD_NOT_ALLOWED", &what);
+            continue;
+        }
         for (method, path) in [("PATCH", path), (sample.route.method, &unknown)] {
             let refused = nobody.send(method, path, &[], Vec::new()).await;
             is_error(&refused, style, 401, "UNAUTHORIZED", path);

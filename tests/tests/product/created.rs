@@ -27,6 +27,7 @@ async fn a_created_resource_is_found_where_location_says() {
             "/v1/budgets",
             json!({ "name": "made", "scope": {}, "period": "month", "limitCredits": 100_000, "onLimit": "alert" }),
         ),
+        ("/v1/inboxes", json!({ "name": "made", "kind": "github" })),
         (
             "/v1/schedules",
             json!({ "name": "made", "cron": "30 2 * * *", "workOrder": order() }),

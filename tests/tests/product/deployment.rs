@@ -28,7 +28,7 @@ fn a_new_account_can_hold_what_the_template_has_by_default() {
 #[test]
 fn each_part_of_the_sweep_has_an_invocation_of_its_own_every_minute() {
     let mut parts = Vec::new();
-    for rule in ["SweepItems", "SweepRest"] {
+    for rule in ["SweepItems", "SweepRest", "SweepInboxes"] {
         let rule = properties_of(rule);
         assert_eq!(rule["ScheduleExpression"], "rate(1 minute)");
         let targets = rule["Targets"].as_array().unwrap().clone();

@@ -45,6 +45,7 @@ mod house;
 mod http_api;
 mod http_lists;
 mod image;
+mod inboxes;
 mod keys;
 mod kills;
 mod lagging_indexes;

@@ -24,6 +24,8 @@ pub enum Part {
     Ledgers,
     /// Schedules whose time has come, or whose work orders may have ended.
     Schedules,
+    /// Deliveries to inboxes that are not processed.
+    Inboxes,
 }
 
 /// Every `of`th shard of an index of due items, from the `nth` on.
@@ -47,7 +49,7 @@ impl ShardGroup {
 
 impl Part {
     /// All parts, for an invocation that sweeps everything.
-    pub const ALL: [Part; 7] = [
+    pub const ALL: [Part; 8] = [
         Part::Items(ShardGroup::ALL),
         Part::Notifications(ShardGroup::ALL),
         Part::Purges,
@@ -55,6 +57,7 @@ impl Part {
         Part::Costs,
         Part::Ledgers,
         Part::Schedules,
+        Part::Inboxes,
     ];
 
     /// The coverage of these parts: each shard of each index, and each of the other parts.
@@ -71,6 +74,7 @@ impl Part {
                 Part::Costs => vec![("costs", 0)],
                 Part::Ledgers => vec![("ledgers", 0)],
                 Part::Schedules => vec![("schedules", 0)],
+                Part::Inboxes => vec![("inboxes", 0)],
             }
         };
         parts.iter().flat_map(of_part).collect()

@@ -19,6 +19,7 @@ mod finance;
 mod follow;
 mod forges;
 mod formats;
+mod inboxes;
 mod listen;
 mod mcp;
 mod operations;

@@ -10,6 +10,8 @@ const RUN: &str = "run_01k0000000000000000000000b";
 const WH: &str = "wh_01k0000000000000000000000a";
 const BUD: &str = "bud_01k0000000000000000000000a";
 const SCH: &str = "sch_01k0000000000000000000000a";
+const INB: &str = "inb_01k0000000000000000000000a";
+const IDL: &str = "idl_01k0000000000000000000000a";
 const DLV: &str = "dlv_01k0000000000000000000000a";
 
 /// An operation of the API and what is typed for it. `FILE` is a file with a JSON object.
@@ -114,6 +116,17 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("fireSchedule", &["schedules", "fire", SCH]),
     ("resumeSchedule", &["schedules", "resume", SCH]),
     ("listFirings", &["schedules", "firings", SCH]),
+    ("listInboxes", &["inboxes", "list"]),
+    (
+        "createInbox",
+        &["inboxes", "create", "Ours", "--kind", "github"],
+    ),
+    ("getInbox", &["inboxes", "show", INB]),
+    ("updateInbox", &["inboxes", "update", INB, "--disable"]),
+    ("deleteInbox", &["inboxes", "delete", INB]),
+    ("rotateInboxSecret", &["inboxes", "rotate", INB]),
+    ("listInboxDeliveries", &["inboxes", "deliveries", INB]),
+    ("replayInboxDelivery", &["inboxes", "replay", INB, IDL]),
     ("listTemplates", &["templates", "list"]),
     (
         "createTemplate",
@@ -149,6 +162,9 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getOpenapi", &["openapi"]),
 ];
 
+/// Operations that no person calls: a sender signs them.
+const OF_SENDERS: [&str; 1] = ["receiveDelivery"];
+
 /// Method and path of each operation of the document.
 fn operations() -> Vec<(String, String, String)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
@@ -157,7 +173,7 @@ fn operations() -> Vec<(String, String, String)> {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let id = operation["operationId"].as_str();
-            if let Some(id) = id {
+            if let Some(id) = id.filter(|id| !OF_SENDERS.contains(id)) {
                 found.push((id.to_owned(), method.to_uppercase(), path.clone()));
             }
         }

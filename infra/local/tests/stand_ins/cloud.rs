@@ -70,6 +70,10 @@ pub fn sts_client(url: &str, key: &str) -> aws_sdk_sts::Client {
     client!(aws_sdk_sts, url, key)
 }
 
+pub fn s3_client(url: &str, key: &str) -> aws_sdk_s3::Client {
+    client!(aws_sdk_s3, url, key)
+}
+
 pub fn dynamodb_client(url: &str, key: &str) -> aws_sdk_dynamodb::Client {
     client!(aws_sdk_dynamodb, url, key)
 }

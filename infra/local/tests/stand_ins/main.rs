@@ -19,6 +19,7 @@ mod gateway_stream;
 mod in_process;
 mod later;
 mod mapping;
+mod s3;
 mod schedule;
 mod secrets;
 mod sqs;

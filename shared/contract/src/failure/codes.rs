@@ -30,7 +30,7 @@ const fn code(
 }
 
 /// Every code.
-pub const CODES: [ErrorCode; 20] = [
+pub const CODES: [ErrorCode; 21] = [
     code(
         "BAD_REQUEST",
         &[400],
@@ -40,8 +40,8 @@ pub const CODES: [ErrorCode; 20] = [
     code(
         "UNAUTHORIZED",
         &[401],
-        "The API key is missing, malformed, unknown, expired or revoked; the response does not distinguish these.",
-        "Send `Authorization: Bearer org_live_…` with a valid key.",
+        "The API key is missing, malformed, unknown, expired or revoked; the response does not distinguish these. At `/v1/hooks/`: the signature does not hold, or the inbox is missing or disabled.",
+        "Send `Authorization: Bearer org_live_…` with a valid key. A sender of deliveries needs the URL and the secret of the inbox.",
     ),
     code(
         "FORBIDDEN",
@@ -98,6 +98,12 @@ pub const CODES: [ErrorCode; 20] = [
         "Check the id, or list the schedules.",
     ),
     code(
+        "INBOX_NOT_FOUND",
+        &[404],
+        "The organization has no inbox of this id.",
+        "Check the id, or list the inboxes.",
+    ),
+    code(
         "STATEMENT_NOT_FOUND",
         &[404],
         "The organization has no statement of this month: it has no entries, or has not begun.",
@@ -118,7 +124,7 @@ pub const CODES: [ErrorCode; 20] = [
     code(
         "PAYLOAD_TOO_LARGE",
         &[413],
-        "The body is larger than 256 KiB.",
+        "The body is larger than 256 KiB, or that of a delivery than 4 MiB.",
         "Send less. Put long texts into the repository and name them in the task.",
     ),
     code(
@@ -142,7 +148,7 @@ pub const CODES: [ErrorCode; 20] = [
     code(
         "QUEUE_FULL",
         &[503],
-        "The organization's queue is full. Nothing was written.",
+        "The organization's queue is full, or a thousand deliveries to its inboxes are not processed. Nothing was written.",
         "Repeat after the seconds in `Retry-After`, or cancel waiting work orders.",
     ),
     code(

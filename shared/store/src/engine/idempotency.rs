@@ -95,16 +95,19 @@ impl ResponseItem {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ResponseStore {
     /// Beside the work, as most are.
-    WithWork,
+    Work,
     /// Beside the webhooks: it shows the secret of one.
-    WithWebhooks,
+    Webhooks,
+    /// Beside the inboxes: it shows the secret of one.
+    Inboxes,
 }
 
 impl ResponseStore {
     fn key(self, org: &OrgId, hash: &str) -> Key {
         match self {
-            ResponseStore::WithWork => Key::idempotency(org, hash),
-            ResponseStore::WithWebhooks => Key::webhook_answer(org, hash),
+            ResponseStore::Work => Key::idempotency(org, hash),
+            ResponseStore::Webhooks => Key::webhook_answer(org, hash),
+            ResponseStore::Inboxes => Key::inbox_answer(org, hash),
         }
     }
 }
@@ -118,7 +121,7 @@ impl Transaction {
         response: Option<&NewResponse<'_>>,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
-        self.store_response_in(ResponseStore::WithWork, org, response, now)
+        self.store_response_in(ResponseStore::Work, org, response, now)
     }
 
     /// The same in another place.
@@ -175,7 +178,7 @@ impl Store {
         request: &IdempotentRequest,
         now: Timestamp,
     ) -> Result<Option<StoredResponse>, Error> {
-        self.stored_response_in(ResponseStore::WithWork, org, request, now)
+        self.stored_response_in(ResponseStore::Work, org, request, now)
             .await
     }
 

@@ -45,6 +45,10 @@ pub(crate) const DUE_LEDGERS: &str = "ledger";
 /// Partition of the index of due items: schedules. Apart from the others, since each may create a work order.
 pub(crate) const DUE_SCHEDULES: &str = "schedule";
 
+/// Partition of the index of due items: deliveries to inboxes. Apart from the others, since each may create work
+/// orders.
+pub(crate) const DUE_INBOXES: &str = "inbox";
+
 /// Partition of the index of due items.
 pub(crate) fn due_shard(of: &str) -> String {
     let sum: u32 = of.bytes().map(u32::from).sum();

@@ -54,6 +54,12 @@ pub(crate) enum ItemKind {
     ScheduleCount,
     /// Firing of a schedule, until it expires: `<org>#firing`; schedule id and time.
     Firing,
+    /// Delivery to an inbox, until it expires: `<org>#<inbox>#received`, delivery id.
+    InboxDelivery,
+    /// Mark by which a delivery is a duplicate, until it expires: `<org>#<inbox>#seen`; hash of its body or id.
+    DeliveryMark,
+    /// Delivery to an inbox that waits for its processing: `<org>#unprocessed`; inbox id and delivery id.
+    UnprocessedDelivery,
     /// Stored response to an idempotency key: `<org>#idem`, hash.
     StoredResponse,
     /// Permit of a live stream, a purge, an export, or a kill: `<org>#stream`, `#purging`, `#exporting`,
@@ -141,7 +147,14 @@ pub(crate) enum ItemKind {
     Webhook,
     /// Number of webhooks: `<org>#webhooks`, `count`.
     WebhookCount,
-    /// Stored response with a secret, readable only by roles that may read webhooks: `<org>#webhook-answer`, hash.
+    /// Inbox with its secrets, found by its id alone: `inbox#<inbox id>`, `inbox`.
+    Inbox,
+    /// Index of inboxes: `<org>#inbox`, inbox id.
+    InboxIndex,
+    /// Number of inboxes: `<org>#inboxes`, `count`.
+    InboxCount,
+    /// Stored response with a secret, readable only by roles that may read such secrets: `<org>#webhook-answer`,
+    /// `<org>#inbox-answer`; hash.
     SecretResponse,
     /// Event without deliveries yet: `<org>#outbox`, run id and sequence.
     Outbox,
@@ -179,6 +192,9 @@ impl ItemKind {
             | ItemKind::Schedule
             | ItemKind::ScheduleCount
             | ItemKind::Firing
+            | ItemKind::InboxDelivery
+            | ItemKind::DeliveryMark
+            | ItemKind::UnprocessedDelivery
             | ItemKind::StoredResponse
             | ItemKind::CallPermit
             | ItemKind::Verification
@@ -222,6 +238,9 @@ impl ItemKind {
             | ItemKind::ProfileChanges
             | ItemKind::Webhook
             | ItemKind::WebhookCount
+            | ItemKind::Inbox
+            | ItemKind::InboxIndex
+            | ItemKind::InboxCount
             | ItemKind::SecretResponse => Table::Settings,
             ItemKind::Outbox
             | ItemKind::SendPermit

@@ -2,6 +2,7 @@
 
 mod costs;
 mod definitions;
+mod inboxes;
 mod settings;
 
 pub(crate) use costs::{
@@ -9,6 +10,7 @@ pub(crate) use costs::{
     statements,
 };
 pub(crate) use definitions::task_definitions;
+pub(crate) use inboxes::{delivery_marks, inbox_deliveries, inbox_indexes, unprocessed_deliveries};
 pub(crate) use settings::{
     environments, firings, forges, key_indexes, plugins, profiles, schedules, settings_of,
     templates, webhooks,

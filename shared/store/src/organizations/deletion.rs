@@ -6,13 +6,15 @@ use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use super::operation::DELETED;
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::key::{deliveries, delivery_permits, outbox, settings_of, threads};
+use crate::engine::key::{
+    deliveries, delivery_marks, delivery_permits, inbox_deliveries, outbox, settings_of, threads,
+};
 use crate::work_orders::WorkOrder;
 use crate::work_orders::purge::in_transactions;
 
 impl Store {
-    /// Deletes work orders, runs, keys, templates, profiles, environments, plugins and webhooks of a suspended
-    /// organization. Ledger entries, balance and usage stay, under its id alone. What was cut off is
+    /// Deletes work orders, runs, keys, templates, profiles, environments, plugins, webhooks and inboxes of a
+    /// suspended organization. Ledger entries, balance and usage stay, under its id alone. What was cut off is
     /// gone on with by doing it again. Secrets are not in these tables; what names the access point of
     /// its tasks stays until that is deleted ([`Store::note_access_point_deleted`]).
     ///
@@ -87,6 +89,11 @@ impl Store {
             self.empty(delivery_permits(org, &webhook)).await?;
         }
         self.empty(outbox(org)).await?;
+        for inbox in self.inbox_ids(org).await? {
+            self.empty(inbox_deliveries(org, &inbox)).await?;
+            self.empty(delivery_marks(org, &inbox)).await?;
+            self.delete_inbox(org, &inbox).await?;
+        }
         for partition in settings_of(org) {
             self.empty(partition).await?;
         }

@@ -1,6 +1,8 @@
 //! A valid call of each route. A route whose documented example is none fails the tests of [`super`];
 //! a way of calling it in `ways.rs` is enough to cover it.
 
+mod inboxes;
+mod receivers;
 mod schedules;
 mod ways;
 
@@ -8,7 +10,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use awo_domain::statement::Month;
 use awo_domain::webhook::DeliveryStatus;
-use awo_domain::{BudgetId, DeliveryId, OrgId, RunId, ScheduleId, WebhookId, WorkOrderId};
+use awo_domain::{
+    BudgetId, DeliveryId, InboxDeliveryId, InboxId, OrgId, RunId, ScheduleId, WebhookId,
+    WorkOrderId,
+};
 use awo_http::routes::{ROUTES, Route};
 use awo_tests::client::{Answer, Client};
 use awo_tests::seed::Seed;
@@ -16,6 +21,8 @@ use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
 use crate::http_api::order;
+use inboxes::{a_processed_delivery, an_inbox, inbox, signature};
+use receivers::{a_budget, a_webhook, budget, webhook};
 use schedules::{a_schedule, schedule};
 
 /// The things that a path or a query can name.
@@ -37,6 +44,9 @@ pub struct Things {
     pub month: String,
     /// A delivery of it that is over.
     pub delivery: String,
+    pub inbox: String,
+    /// A delivery to it that was processed.
+    pub inbox_delivery: String,
 }
 
 impl Things {
@@ -62,6 +72,8 @@ impl Things {
             schedule: ScheduleId::new(now, mint.random(now)).to_string(),
             month: "2001-01".to_owned(),
             delivery: DeliveryId::new(now, mint.random(now)).to_string(),
+            inbox: InboxId::new(now, mint.random(now)).to_string(),
+            inbox_delivery: InboxDeliveryId::new(now, mint.random(now)).to_string(),
         }
     }
 
@@ -90,12 +102,15 @@ impl Things {
         // Nothing that a sample calls makes one that is over.
         let seed = Seed::of(&service.service.cloud, &service.org);
         let delivery = seed.delivery(&webhook, DeliveryStatus::Delivered).await;
+        let inbox = an_inbox(service).await;
         Things {
             webhook: webhook.to_string(),
             budget: a_budget(service).await,
             schedule: a_schedule(service).await,
             month: this_month(service),
             delivery: delivery.id.to_string(),
+            inbox_delivery: a_processed_delivery(service, &inbox).await,
+            inbox: inbox.to_string(),
             profile: THING.to_owned(),
             org: service.org.clone(),
             work_order: id("id"),
@@ -108,9 +123,11 @@ impl Things {
         }
     }
 
-    /// What the parameter after this part of a path names.
-    fn after(&self, part: &str) -> &str {
+    /// What the parameter after this part of a path names; the path begins with the name of its resource.
+    fn after(&self, resource: &str, part: &str) -> &str {
         match part {
+            "inboxes" | "hooks" => &self.inbox,
+            "deliveries" if resource == "inboxes" => &self.inbox_delivery,
             "work-orders" | "position" | "threads" => &self.work_order,
             "runs" => &self.run,
             "templates" => &self.template,
@@ -187,46 +204,8 @@ pub fn work_dir(service: &TestService, run: &str) -> String {
     dir.display().to_string()
 }
 
-/// The oldest webhook, or a new one: an organization may have twenty.
-async fn a_webhook(service: &TestService) -> WebhookId {
-    let known = service.client.get("/v1/webhooks").await.body;
-    let known = known["webhooks"].as_array().unwrap().last().cloned();
-    let webhook = match known {
-        Some(known) => known,
-        None => {
-            let made = service.client.post("/v1/webhooks", &webhook()).await;
-            assert_eq!(made.status, 201, "{}", made.text);
-            made.body["webhook"].clone()
-        }
-    };
-    WebhookId::parse(webhook["id"].as_str().unwrap()).unwrap()
-}
-
-fn webhook() -> Value {
-    json!({ "url": "https://hooks.example.com/", "events": ["run.completed"] })
-}
-
 fn this_month(service: &TestService) -> String {
     Month::of(service.service.cloud.clock.now()).to_string()
-}
-
-fn budget() -> Value {
-    json!({ "name": "All", "period": "month", "limitCredits": 1_000_000, "onLimit": "block" })
-}
-
-/// The newest budget, or a new one: an organization may have fifty.
-async fn a_budget(service: &TestService) -> String {
-    let known = service.client.get("/v1/budgets").await.body;
-    let known = known["budgets"].as_array().unwrap().first().cloned();
-    let budget = match known {
-        Some(known) => known,
-        None => {
-            let made = service.client.post("/v1/budgets", &budget()).await;
-            assert_eq!(made.status, 201, "{}", made.text);
-            made.body
-        }
-    };
-    budget["id"].as_str().unwrap().to_owned()
 }
 
 fn plugin(id: &str) -> Value {
@@ -253,6 +232,8 @@ pub fn of_each_route() -> Vec<Sample> {
 const VERIFICATION: &str = "ver_01k00000000000000000000000";
 const ONCE: (&str, &str) = ("idempotency-key", "one-key");
 const LIVE: (&str, &str) = ("accept", "text/event-stream");
+/// The signature of the body that is sent.
+const SIGNED: (&str, &str) = (inboxes::HEADER, "{signature}");
 /// The gzip of nothing, in Base64.
 pub const EMPTY_GZIP: &str = "H4sIAAAAAAACAwMAAAAAAAAAAAA=";
 
@@ -310,9 +291,14 @@ impl Sample {
     /// Path and query, with these things named in them.
     pub fn target(&self, things: &Things) -> String {
         let mut before = "";
+        let resource = self.route.path.split('/').nth(2).unwrap_or_default();
         let parts = self.route.path.split('/').map(|part| {
             let is_name = part.starts_with('{');
-            let part = if is_name { things.after(before) } else { part };
+            let part = if is_name {
+                things.after(resource, before)
+            } else {
+                part
+            };
             before = if is_name { "" } else { part };
             part
         });
@@ -372,8 +358,20 @@ impl Sample {
             .as_ref()
             .map(|_| ("content-type", "application/json"));
         let headers = self.headers.iter().copied().chain(json);
-        let headers: Vec<(&str, &str)> = headers.chain(more.iter().copied()).collect();
         let (target, body) = (self.target(things), self.sent(things));
+        let signature = signature(&body);
+        let signed = |(name, value)| {
+            (
+                name,
+                if value == SIGNED.1 {
+                    signature.as_str()
+                } else {
+                    value
+                },
+            )
+        };
+        let headers = headers.chain(more.iter().copied()).map(signed);
+        let headers: Vec<(&str, &str)> = headers.collect();
         client
             .send(self.route.method, &target, &headers, body)
             .await

@@ -49,6 +49,8 @@ async fn measured() -> Vec<Row> {
             "export-focus" => 6,
             // What a budget counts is found by its definition: by its id, its version and its period.
             "get-budget" | "list-budgets" => 3,
+            // An index names the inboxes, which senders name without their owner.
+            "list-inboxes" => 3,
             // An entry names its thread, which another turn may hold.
             "get-queue-position" => 3,
             // A thread names its turns, these their newest runs, and the cost is that of all their runs.

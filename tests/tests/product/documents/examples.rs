@@ -212,6 +212,21 @@ async fn the_schedule_of_the_page_is_made_and_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_inbox_of_the_page_is_made_and_listed() {
+    let reader = Reader::started(&[], &[]);
+    let printed = reader.ran(&block_of("docs/inboxes.md", "awo inboxes create"));
+    let listed = reader.local().client.get("/v1/inboxes").await.body;
+    let made = &listed["inboxes"][0];
+    has(
+        made,
+        &json!({ "name": "Our repositories", "kind": "github" }),
+    );
+    let id = made["id"].as_str().unwrap();
+    assert!(printed.contains(&format!("/v1/hooks/{id}")), "{printed}");
+    assert_eq!(printed.matches(id).count(), 3, "{printed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_message_of_the_page_lists_the_tools() {
     let reader = Reader::started(&[PLAN], &[]);
     let printed = reader.ran(&block_of("docs/mcp.md", "echo"));

@@ -222,6 +222,7 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
             ("for table", ACCOUNT),
         ],
     ),
+    ("docs/inboxes.md", &[("awo inboxes create", Test("documents::examples::the_inbox_of_the_page_is_made_and_listed"))]),
     (
         "docs/mcp.md",
         &[
@@ -230,13 +231,7 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
             ("echo", Test("documents::examples::the_message_of_the_page_lists_the_tools")),
         ],
     ),
-    (
-        "docs/schedules.md",
-        &[(
-            "cat > nightly.json",
-            Test("documents::examples::the_schedule_of_the_page_is_made_and_listed"),
-        )],
-    ),
+    ("docs/schedules.md", &[("cat > nightly.json", Test("documents::examples::the_schedule_of_the_page_is_made_and_listed"))]),
     (
         "docs/environments.md",
         &[

@@ -3,13 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use awo_domain::InboxId;
 use awo_domain::statement::Month;
 use awo_tests::client::Answer;
 use awo_tests::contract;
+use awo_tests::seed::Seed;
 use awo_tests::service::TestService;
 use serde_json::json;
 
 use crate::authorisation::samples;
+use crate::inboxes::digits;
 
 use super::scene::{Scene, create, example_body};
 use super::timeless::example;
@@ -44,6 +47,14 @@ const CALLS: &[&str] = &[
     "POST /v1/schedules/{schedule}/resume 200",
     "GET /v1/schedules/{schedule}/firings?limit=1 200",
     "DELETE /v1/schedules/{schedule} 204",
+    "POST /v1/inboxes 201",
+    "GET /v1/inboxes?limit=1 200",
+    "GET /v1/inboxes/{inbox} 200",
+    "PATCH /v1/inboxes/{inbox} 200",
+    "POST /v1/inboxes/{inbox}/rotate-secret 200",
+    "GET /v1/inboxes/{inbox}/deliveries?limit=1 200",
+    "POST /v1/inboxes/{inbox}/deliveries/{inbox_delivery}/replay 202",
+    "DELETE /v1/inboxes/{inbox} 204",
     "GET /v1/usage/report?groupBy=outcome&from=2026-01-01&to=2036-01-01 200",
     "GET /v1/exports/focus?month=2026-11&day=20 200",
     "GET /api/v1/usage/summary?startDate=2026-01-01&endDate=2036-01-01 200",
@@ -137,7 +148,27 @@ async fn every_operation_answers_as_it_is_documented() {
     let schedule = example_body("post", "/v1/schedules");
     let schedule = scene.client().post("/v1/schedules", &schedule).await;
     let schedule = schedule.body["id"].as_str().unwrap().to_owned();
+    let inbox = example_body("post", "/v1/inboxes");
+    let inbox = scene.client().post("/v1/inboxes", &inbox).await;
+    let secret = inbox.body["secret"].as_str().unwrap();
+    let inbox = InboxId::parse(inbox.body["inbox"]["id"].as_str().unwrap()).unwrap();
+    for status in [202, 200] {
+        let delivery = example_body("post", "/v1/hooks/{inboxId}").to_string();
+        let path = format!("/v1/hooks/{inbox}");
+        let signature = format!("sha256={}", digits(secret, delivery.as_bytes()));
+        let headers = [
+            ("content-type", "application/json"),
+            ("x-hub-signature-256", signature.as_str()),
+        ];
+        let sender = scene.client().with_key(None);
+        let received = sender.send("POST", &path, &headers, delivery.into_bytes());
+        example("receive-delivery", status, &received.await);
+    }
+    let seed = Seed::of(&scene.service.service.cloud, &scene.service.org);
+    let inbox_delivery = seed.inbox_delivery(&inbox).await.id;
     let names = [
+        ("{inbox}", inbox.as_str()),
+        ("{inbox_delivery}", inbox_delivery.as_str()),
         ("{schedule}", schedule.as_str()),
         ("{waiting}", scene.waiting.as_str()),
         ("{done}", &scene.done),
@@ -150,7 +181,7 @@ async fn every_operation_answers_as_it_is_documented() {
         ("{budget}", &budget),
         ("{also_run}", also.body["runId"].as_str().unwrap()),
     ];
-    let mut driven = BTreeSet::new();
+    let mut driven = BTreeSet::from(["receive-delivery"]);
     for call in CALLS {
         let mut words = call.split(' ');
         let mut word = || words.next().unwrap();

@@ -13,6 +13,7 @@ pub struct Timeless {
     id: Regex,
     time: Regex,
     wait: Regex,
+    address: Regex,
     known: BTreeMap<String, String>,
 }
 
@@ -22,6 +23,7 @@ impl Timeless {
             id: Regex::new("([a-z]+_)[0-9a-z]{26}").unwrap(),
             time: Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").unwrap(),
             wait: Regex::new(r"in \d+ s\b").unwrap(),
+            address: Regex::new(r"http://127\.0\.0\.1:\d+").unwrap(),
             known: BTreeMap::new(),
         }
     }
@@ -56,6 +58,8 @@ impl Timeless {
             .replace_all(text, "2026-11-20T08:00:00.000Z")
             .into_owned();
         reported = self.wait.replace_all(&reported, "in 42 s").into_owned();
+        let address = "https://api.example.com";
+        reported = self.address.replace_all(&reported, address).into_owned();
         let ids: Vec<(String, String)> = self
             .id
             .captures_iter(text)

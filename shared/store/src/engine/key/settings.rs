@@ -170,6 +170,9 @@ pub(crate) fn settings_of(org: &OrgId) -> impl Iterator<Item = Partition> {
         webhooks(org),
         of(ItemKind::WebhookCount, "webhooks"),
         of(ItemKind::SecretResponse, "webhook-answer"),
+        of(ItemKind::InboxCount, "inboxes"),
+        of(ItemKind::SecretResponse, "inbox-answer"),
+        super::unprocessed_deliveries(org),
         of(ItemKind::CostPolicy, "costs"),
         of(ItemKind::Providers, "providers"),
     ]

@@ -4,9 +4,10 @@ use awo_http::routes::Route;
 use awo_tests::contract::DOCUMENT;
 use serde_json::json;
 
+use super::inboxes::delivery;
 use super::{
-    EMPTY_GZIP, LIVE, ONCE, Sample, THING, VERIFICATION, budget, environment, plugin, schedule,
-    template, webhook,
+    EMPTY_GZIP, LIVE, ONCE, SIGNED, Sample, THING, VERIFICATION, budget, environment, inbox,
+    plugin, schedule, template, webhook,
 };
 use crate::http_api::order;
 
@@ -140,6 +141,12 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
         "create-webhook" => vec![call().body(webhook()).header(ONCE)],
         "update-webhook" => vec![call().body(json!({ "description": "New" }))],
         "rotate-webhook-secret" | "redeliver" => vec![call(), call().header(ONCE)],
+        // Once, likewise.
+        "create-inbox" => vec![call().body(inbox()).header(ONCE)],
+        "update-inbox" => vec![call().body(json!({ "name": "New" }))],
+        "rotate-inbox-secret" => vec![call(), call().header(ONCE)],
+        "list-inbox-deliveries" => vec![call(), call().query("outcome=ignored&limit=5")],
+        "receive-delivery" => vec![call().body(delivery()).header(SIGNED)],
         _ => return None,
     })
 }

@@ -1,0 +1,115 @@
+//! Inboxes: deliveries that are stored before they are acknowledged, and processed by the sweep.
+
+mod hooks;
+mod senders;
+mod settings;
+
+use std::sync::Arc;
+
+use awo_tests::client::Answer;
+use awo_tests::service::TestService;
+use awo_workers::sweep::{self, Tick};
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+/// The body of a delivery.
+const BODY: &[u8] = br#"{"zen":"Approachable is better than simple."}"#;
+
+/// An inbox with the secret that its create has shown.
+struct MadeInbox {
+    id: String,
+    secret: String,
+    url: String,
+}
+
+impl MadeInbox {
+    fn of(made: &Answer) -> MadeInbox {
+        assert_eq!(made.status, 201, "{}", made.text);
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        MadeInbox {
+            id: text(&made.body["inbox"]["id"]),
+            secret: text(&made.body["secret"]),
+            url: text(&made.body["url"]),
+        }
+    }
+
+    fn path(&self) -> String {
+        format!("/v1/inboxes/{}", self.id)
+    }
+
+    fn hook(&self) -> String {
+        format!("/v1/hooks/{}", self.id)
+    }
+}
+
+async fn made(service: &TestService, body: &Value) -> MadeInbox {
+    MadeInbox::of(&service.client.post("/v1/inboxes", body).await)
+}
+
+async fn github(service: &TestService) -> MadeInbox {
+    made(service, &json!({ "name": "Ours", "kind": "github" })).await
+}
+
+/// The HMAC-SHA256 of a body in hexadecimal digits.
+pub fn digits(secret: &str, body: &[u8]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    mac.update(body);
+    hex::encode(mac.finalize().into_bytes())
+}
+
+/// Posts a body as GitHub does.
+async fn post(service: &TestService, inbox: &MadeInbox, body: &[u8]) -> Answer {
+    let signature = format!("sha256={}", digits(&inbox.secret, body));
+    let headers = [
+        ("x-github-event", "ping"),
+        ("x-hub-signature-256", &signature),
+    ];
+    send(service, inbox, &headers, body).await
+}
+
+/// Posts JSON with these headers.
+async fn send(
+    service: &TestService,
+    inbox: &MadeInbox,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Answer {
+    let json = [("content-type", "application/json")];
+    let headers = [&json[..], headers].concat();
+    let sender = service.client.with_key(None);
+    sender
+        .send("POST", &inbox.hook(), &headers, body.to_vec())
+        .await
+}
+
+/// Changes an inbox.
+async fn patch(service: &TestService, inbox: &MadeInbox, change: &Value) -> Answer {
+    let json = [("content-type", "application/json")];
+    let body = change.to_string().into_bytes();
+    service
+        .client
+        .send("PATCH", &inbox.path(), &json, body)
+        .await
+}
+
+/// A service whose deliveries are processed when a test says so.
+async fn service() -> TestService {
+    TestService::unswept(1_000, &[]).await
+}
+
+/// The log of an inbox, newest first.
+async fn log(service: &TestService, inbox: &MadeInbox) -> Vec<Value> {
+    let path = format!("{}/deliveries", inbox.path());
+    let listed = service.client.get(&path).await;
+    assert_eq!(listed.status, 200, "{}", listed.text);
+    listed.body["deliveries"].as_array().unwrap().clone()
+}
+
+/// The part of a sweep that processes deliveries.
+async fn sweep(service: &TestService) {
+    let state = sweep::state(&service.service.cloud).unwrap();
+    let tick: Tick = serde_json::from_value(json!({ "part": "inboxes" })).unwrap();
+    let swept = sweep::handle(Arc::new(state), tick).await.unwrap();
+    assert_eq!(swept.failed, 0);
+}
