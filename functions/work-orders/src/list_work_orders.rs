@@ -5,7 +5,7 @@ use std::sync::Arc;
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::work_orders::output::WorkOrderShape;
 use awo_domain::work_order::WorkOrderStatus;
-use awo_domain::{Error, ScheduleId, WorkOrderId};
+use awo_domain::{Error, ScheduleId, TriggerId, WorkOrderId};
 use awo_http::page::{DEFAULT_LIMIT, Paging};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
@@ -39,6 +39,9 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         }),
         schedule_id: query.parsed("scheduleId", "must be the id of a schedule", |text| {
             ScheduleId::parse(text).ok()
+        }),
+        trigger_id: query.parsed("triggerId", "must be the id of a trigger", |text| {
+            TriggerId::parse(text).ok()
         }),
     };
     let paging = Paging::of(&call, &query, DEFAULT_LIMIT, &format!("{filter:?}"));

@@ -23,6 +23,7 @@ pub mod record;
 pub mod routes;
 pub mod runs;
 pub mod schedules;
+pub mod triggers;
 pub mod schema;
 pub mod success;
 pub mod templates;

@@ -13,6 +13,7 @@ pub(crate) mod profiles;
 pub(crate) mod queue;
 pub(crate) mod runs;
 pub(crate) mod schedules;
+pub(crate) mod triggers;
 pub(crate) mod templates;
 pub(crate) mod verification;
 pub(crate) mod webhooks;
@@ -35,6 +36,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         templates::all,
         environments::all,
         schedules::all,
+        triggers::all,
         webhooks::all,
         inboxes::all,
         verification::all,

@@ -18,6 +18,7 @@ pub use crate::operations::profiles::*;
 pub use crate::operations::queue::*;
 pub use crate::operations::runs::*;
 pub use crate::operations::schedules::*;
+pub use crate::operations::triggers::*;
 pub use crate::operations::templates::*;
 pub use crate::operations::verification::*;
 pub use crate::operations::webhooks::*;
@@ -213,6 +214,7 @@ const GROUPS: &[&[Route]] = &[
     operations::mcp::ALL,
     operations::webhooks::ALL,
     operations::inboxes::ALL,
+    operations::triggers::ALL,
     operations::openapi::ALL,
     operations::console::ALL,
     operations::verification::ALL,

@@ -35,6 +35,7 @@ pub mod task_prompt;
 pub mod template;
 pub mod thread;
 pub mod time;
+pub mod trigger;
 pub mod usage;
 pub mod verification;
 pub mod webhook;

@@ -17,6 +17,9 @@ use crate::ledger::TransactionType;
 use crate::profile::{Baseline, GitMode, StrategyType};
 use crate::run::{RunErrorCode, RunStatus};
 use crate::schedule::{CatchUp, FiringResult, OriginKind, Overlap, PauseReason};
+use crate::trigger::{
+    ReviewState, TriggerAction, TriggerEvent, TriggerPauseReason, TriggerPermission,
+};
 use crate::webhook::DeliveryStatus;
 use crate::work_order::WorkOrderStatus;
 
@@ -79,12 +82,14 @@ names_as_serde_has_them!(
     InboxOutcome,
     OnLimit,
     OriginKind,
+    OnForeign,
     Overlap,
     PauseReason,
     Period,
     ForgeKind,
     Provider,
     RegistryKind,
+    ReviewState,
     RunErrorCode,
     RunStatus,
     SecretPhase,
@@ -93,5 +98,9 @@ names_as_serde_has_them!(
     StrategyType,
     TransactionType,
     TriggerResultKind,
+    TriggerAction,
+    TriggerEvent,
+    TriggerPauseReason,
+    TriggerPermission,
     WorkOrderStatus,
 );

@@ -20,6 +20,7 @@ use crate::event::TimelineEventType;
 use crate::names::variants;
 use crate::schedule::{SCHEDULE_MISSED, SCHEDULE_PAUSED};
 use crate::schema::TypeSchema;
+use crate::trigger::TRIGGER_PAUSED;
 use crate::webhook::target::WebhookUrl;
 
 /// Webhooks of an organization, at most.
@@ -71,6 +72,8 @@ pub enum EventType {
     SchedulePaused,
     /// Times of a schedule were missed.
     ScheduleMissed,
+    /// A trigger does nothing until it is written again.
+    TriggerPaused,
 }
 
 /// What a webhook's event is a delivery of. Name, payload and description stand there.
@@ -117,6 +120,7 @@ impl EventType {
             EventType::CreditsLow => Organization(&CREDITS_LOW),
             EventType::SchedulePaused => Organization(&SCHEDULE_PAUSED),
             EventType::ScheduleMissed => Organization(&SCHEDULE_MISSED),
+            EventType::TriggerPaused => Organization(&TRIGGER_PAUSED),
         }
     }
 
@@ -207,6 +211,7 @@ mod tests {
             "credits.low",
             "schedule.paused",
             "schedule.missed",
+            "trigger.paused",
         ];
         for (kind, name) in EventType::ALL.into_iter().zip(names) {
             assert_eq!(json!(kind), json!(name));

@@ -7,6 +7,7 @@ mod deaths;
 pub mod definitions;
 pub mod dispatcher;
 pub mod endings;
+pub mod git_access;
 pub mod inboxes;
 pub mod launcher;
 pub mod opening;

@@ -5,6 +5,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::judgement::{judge, too_many};
+use crate::accounts::reading;
 use crate::rest::{Call, Rest};
 use crate::{
     Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState, github,
@@ -46,6 +47,16 @@ impl Gitea {
         let judge =
             |status: StatusCode, headers: &_, body: &[u8]| judge(status, headers, body, too_many);
         self.rest.call(&call, judge).await
+    }
+
+    /// Reads something of the API.
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, Fault> {
+        self.call(reading(path)).await
+    }
+
+    /// Reads something of the repository.
+    pub(crate) async fn get_own(&self, path: &str) -> Result<Value, Fault> {
+        self.get(&format!("{}/{path}", self.repository)).await
     }
 
     async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value, Fault> {

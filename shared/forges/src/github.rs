@@ -8,6 +8,7 @@ use http::header::{ACCEPT, HeaderMap, HeaderName};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::accounts::reading;
 use crate::rest::{Call, Rest};
 use crate::{
     Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState,
@@ -23,6 +24,8 @@ pub(crate) const API_VARIABLE: &str = "AWO_GITHUB_API_URL";
 /// GitHub's API for one repository.
 pub struct Github {
     rest: Rest,
+    /// The whole API.
+    root: Rest,
     owner: String,
     /// False if only an answer can show whether there is a GitHub.
     is_known: bool,
@@ -33,9 +36,23 @@ impl Github {
         let url = format!("{}/repos/{}", api.url, api.path.join("/"));
         Ok(Github {
             rest: Rest::new(hosts, url, token, headers())?,
+            root: Rest::new(hosts, api.url.clone(), token, headers())?,
             owner: api.path.into_iter().next().unwrap_or_default(),
             is_known: api.is_known,
         })
+    }
+
+    /// Reads something of the repository.
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, Fault> {
+        self.call(reading(path)).await
+    }
+
+    /// Reads something of the API beside the repository.
+    pub(crate) async fn get_root(&self, path: &str) -> Result<Value, Fault> {
+        let judge = |status, headers: &_, body: &[u8]| {
+            judgement::judge(status, headers, body, self.is_known)
+        };
+        self.root.call(&reading(path), judge).await
     }
 
     async fn call(&self, call: Call<'_>) -> Result<Value, Fault> {

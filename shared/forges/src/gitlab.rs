@@ -20,7 +20,7 @@ const PER_PAGE: &str = "20";
 pub struct Gitlab {
     rest: Rest,
     /// `projects/` and the project's path, encoded as one name.
-    project: String,
+    pub(crate) project: String,
 }
 
 /// The API of a host.
@@ -43,7 +43,7 @@ impl Gitlab {
         self.rest.call(&call, judge).await
     }
 
-    async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Fault> {
+    pub(crate) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Fault> {
         let method = Method::GET;
         let body = None;
         self.call(Call {
@@ -65,7 +65,7 @@ impl Gitlab {
         .await
     }
 
-    fn merge_request(&self, number: u64) -> String {
+    pub(crate) fn merge_request(&self, number: u64) -> String {
         format!("{}/merge_requests/{number}", self.project)
     }
 
@@ -147,7 +147,7 @@ impl Gitlab {
         Err(Fault::Refused(StatusCode::NOT_FOUND, why))
     }
 
-    async fn user(&self, name: &str) -> Result<Option<u64>, Fault> {
+    pub(crate) async fn user(&self, name: &str) -> Result<Option<u64>, Fault> {
         let list = self.get("users", &[("username", name)]).await?;
         let mut users = list.as_array().into_iter().flatten();
         let is_named = |user: &&Value| {

@@ -1,6 +1,7 @@
 //! Forges: services around git hosts that have pull requests. What is true of one forge alone
 //! (addresses, calls, the meaning of its answers) is in a file of its own, behind [`Forge`].
 
+mod accounts;
 mod app;
 mod forge;
 mod gitea;
@@ -18,6 +19,7 @@ use awo_domain::forge::ForgeKind;
 use awo_domain::pull_request::PullRequestUrl;
 use http::StatusCode;
 
+pub use accounts::{PullRequestBranches, app_login};
 pub use app::{AppKey, AppKeyFault, InstallationToken, TokenScope, installation_token};
 pub use forge::Forge;
 pub use hosts::Hosts;

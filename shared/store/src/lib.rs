@@ -16,6 +16,7 @@ pub mod runs;
 pub mod schedules;
 pub mod settings;
 pub mod sweep;
+pub mod triggers;
 pub mod usage;
 pub mod webhooks;
 pub mod work_orders;

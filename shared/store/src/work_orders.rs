@@ -6,6 +6,7 @@ pub mod cascades;
 pub mod erasure;
 pub mod family;
 mod listing;
+mod origin_step;
 pub mod parents;
 pub mod prompts;
 pub mod purge;
@@ -22,11 +23,13 @@ use awo_domain::source::GitSource;
 use awo_domain::template::Hooks;
 use awo_domain::thread::ThreadPlace;
 use awo_domain::work_order::{Order, Terms, WorkOrderStatus};
-use awo_domain::{Error, OrgId, RunId, ScheduleId, Timestamp, WorkOrderId};
+use awo_domain::{Error, OrgId, RunId, ScheduleId, Timestamp, WorkOrderId, TriggerId,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use account::Account;
+pub use origin_step::OriginStep;
 pub(crate) use beginning::{queue_entry, queued_run};
 pub(crate) use listing::start_after;
 
@@ -41,7 +44,6 @@ use crate::ledger::holds::ParentsHold;
 use crate::queue::tally::QueueLimits;
 use crate::runs::RunItem;
 use crate::runs::lifecycle::dispatch::EntryItem;
-use crate::schedules::ScheduleStep;
 use crate::work_orders::prompts::StoredPrompt;
 use crate::work_orders::refusals::refused;
 use crate::work_orders::threads::FollowUp;
@@ -149,8 +151,8 @@ pub struct NewWorkOrder {
     pub order: Order,
     /// Whom its cost is put down to.
     pub account: Account,
-    /// The step of the schedule that creates it, if one does.
-    pub step: Option<ScheduleStep>,
+    /// The step of the schedule or the trigger that creates it, if one does.
+    pub step: Option<OriginStep>,
     /// How many work orders are above it.
     pub depth: u32,
     /// The parent's run that asked for it, if one did: it must still be the newest, and what is
@@ -203,7 +205,7 @@ impl NewWorkOrder {
             key_id: self.account.key_id.clone(),
             place: (self.follow_up.as_ref()).map(|follow_up| follow_up.place.clone()),
             written_by: self.account.written_by.clone(),
-            origin: self.step.as_ref().and_then(ScheduleStep::origin),
+            origin: self.step.as_ref().and_then(OriginStep::origin),
             depth: self.depth,
             children: 0,
             start_commit: order.start_commit,
@@ -229,6 +231,8 @@ pub struct WorkOrderFilter {
     pub thread_id: Option<WorkOrderId>,
     /// Created by one schedule.
     pub schedule_id: Option<ScheduleId>,
+    /// Created by one trigger.
+    pub trigger_id: Option<TriggerId>,
 }
 
 impl Store {
@@ -307,7 +311,7 @@ impl Store {
             transaction = transaction.add_turn(org, &new.id, follow_up, now);
         }
         if let Some(step) = &new.step {
-            transaction = transaction.schedule_step(&step.created(&new.id))?;
+            transaction = step.made(transaction, new)?;
         }
         transaction.store_response(org, response, now)
     }

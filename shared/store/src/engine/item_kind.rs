@@ -60,6 +60,14 @@ pub(crate) enum ItemKind {
     DeliveryMark,
     /// Delivery to an inbox that waits for its processing: `<org>#unprocessed`; inbox id and delivery id.
     UnprocessedDelivery,
+    /// Trigger with its state: `<org>#trigger`, trigger id.
+    Trigger,
+    /// Number of triggers: `<org>#triggers`, `count`.
+    TriggerCount,
+    /// Work order of a trigger and a delivery: `<org>#trigger-order`; trigger id and delivery id.
+    TriggerOrder,
+    /// State of a trigger for a subject: `<org>#trigger-subject`; trigger id and hash of the subject.
+    TriggerSubject,
     /// Stored response to an idempotency key: `<org>#idem`, hash.
     StoredResponse,
     /// Permit of a live stream, a purge, an export, or a kill: `<org>#stream`, `#purging`, `#exporting`,
@@ -195,6 +203,10 @@ impl ItemKind {
             | ItemKind::InboxDelivery
             | ItemKind::DeliveryMark
             | ItemKind::UnprocessedDelivery
+            | ItemKind::Trigger
+            | ItemKind::TriggerCount
+            | ItemKind::TriggerOrder
+            | ItemKind::TriggerSubject
             | ItemKind::StoredResponse
             | ItemKind::CallPermit
             | ItemKind::Verification

@@ -4,6 +4,7 @@ mod costs;
 mod definitions;
 mod inboxes;
 mod settings;
+mod triggers;
 
 pub(crate) use costs::{
     DUE_COSTS, budget_counters, cost_heads, cost_sums, costs, listed_entries, new_costs, purchased,
@@ -15,6 +16,7 @@ pub(crate) use settings::{
     environments, firings, forges, key_indexes, plugins, profiles, schedules, settings_of,
     templates, webhooks,
 };
+pub(crate) use triggers::{trigger_orders, trigger_subjects, triggers};
 
 use std::collections::HashMap;
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use awo_domain::api_key::KeyId;
 use awo_domain::cost::Attribution;
 use awo_domain::schedule::Schedule;
+use awo_domain::trigger::Trigger;
 
 use super::WorkOrder;
 
@@ -13,9 +14,9 @@ use super::WorkOrder;
 pub struct Account {
     /// The values of its cost labels.
     pub labels: BTreeMap<String, String>,
-    /// The id of a key, or of the schedule that stands as one.
+    /// The id of a key, or of the schedule or trigger that stands as one.
     pub key_id: Option<String>,
-    /// The id of the key that last wrote that schedule.
+    /// The id of the key that last wrote that schedule or trigger.
     pub written_by: Option<String>,
     /// The version of the organization's declaration by which the labels are; nothing if they are
     /// the parent's.
@@ -45,6 +46,21 @@ impl Account {
             labels,
             key_id: Some(schedule.id.to_string()),
             written_by: Some(schedule.created_by.to_string()),
+            policy,
+        }
+    }
+
+    /// That of a trigger.
+    #[must_use]
+    pub fn of_trigger(
+        trigger: &Trigger,
+        labels: BTreeMap<String, String>,
+        policy: u64,
+    ) -> Account {
+        Account {
+            labels,
+            key_id: Some(trigger.id.to_string()),
+            written_by: Some(trigger.created_by.to_string()),
             policy,
         }
     }
