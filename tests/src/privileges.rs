@@ -66,6 +66,9 @@ const TABLES: &[(&str, &str)] = &[
 ];
 const QUEUES: &[(&str, &str)] = &[("runs", "RunQueue"), ("deliveries", "DeliveriesQueue")];
 
+/// Buckets by their names on this machine, with or without `awo-` before them.
+const BUCKETS: &[(&str, &str)] = &[("inbox-bodies", "InboxBodies")];
+
 /// Roles that functions assume.
 const ROLES: &[(&str, &str)] = &[("bedrock", "BedrockRole")];
 
@@ -123,6 +126,8 @@ fn too_wide(function: &Function, calls: &BTreeSet<Call>) -> BTreeSet<String> {
         if grant.resource.contains('*')
             && !grant.resource.starts_with("arn:")
             && grant.resource != "*"
+            // All objects of one bucket.
+            && !grant.action.starts_with("s3:")
         {
             faults.insert(format!(
                 "{}: {at}: {} is several resources",
@@ -273,6 +278,7 @@ fn call(action: &str, resource: &str, with: &str) -> Option<Call> {
         "task" => arn("ecs", "task/Cluster/1"),
         "secret" => arn("secretsmanager", &format!("secret:{rest}")),
         "role" => named(ROLES, rest)?,
+        "bucket" => format!("{}/object", named(BUCKETS, rest)?),
         "file-system" => arn("elasticfilesystem", "file-system/Files"),
         "access-point" => arn("elasticfilesystem", "access-point/fsap-1"),
         "*" => "*".to_owned(),

@@ -68,44 +68,56 @@ async fn a_client_that_loses_against_all_rivals_gets_409() {
     rival(client, "PUT", "/api/v1/profiles/ours", |body| &body["data"]).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rivals_at_one_schedule_leave_a_whole_one_and_get_409() {
-    let service = quiet_service().await;
-    let client = &service.client;
-    let body = |name: &str| json!({ "name": name, "cron": "0 3 * * *", "workOrder": order() });
-    let made = client.post("/v1/schedules", &body("first")).await;
-    assert_eq!(made.status, 201, "{}", made.text);
-    let path = format!("/v1/schedules/{}", made.body["id"].as_str().unwrap());
-    let resume = format!("{path}/resume");
+/// Lets rivals send two requests at one thing until one of each kind got 409.
+async fn rival_of_two(client: &Client, path: &str, requests: [(&str, &str, &Value); 2]) {
     let mut refused = BTreeSet::new();
-    for round in 0..ROUNDS {
+    for _ in 0..ROUNDS {
         let rivals = (0..RIVALS).map(async |number| {
-            let name = format!("round {round}, rival {number}");
-            let (method, path) = if number % 2 == 0 {
-                ("PUT", path.as_str())
-            } else {
-                ("POST", resume.as_str())
-            };
-            let body = if method == "PUT" {
-                body(&name)
-            } else {
-                json!({})
-            };
+            let kind = usize::from(number % 2 == 0);
+            let (method, path, body) = requests[kind];
             let headers = [("content-type", "application/json")];
             let body = body.to_string().into_bytes();
-            (method, client.send(method, path, &headers, body).await)
+            (kind, client.send(method, path, &headers, body).await)
         });
-        for (method, answer) in join_all(rivals).await {
+        for (kind, answer) in join_all(rivals).await {
             assert!([200, 409].contains(&answer.status), "{}", answer.text);
             if answer.status == 409 {
-                refused.insert(method);
+                refused.insert(kind);
             }
         }
-        let read = client.get(&path).await;
+        let read = client.get(path).await;
         assert_eq!(read.status, 200, "{}", read.text);
         if refused.len() == 2 {
             return;
         }
     }
-    panic!("{RIVALS} rivals never made one of each give up: {refused:?}");
+    panic!("{RIVALS} rivals of {path} never made one of each give up: {refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rivals_at_one_schedule_leave_a_whole_one_and_get_409() {
+    let service = quiet_service().await;
+    let client = &service.client;
+    let body = json!({ "name": "first", "cron": "0 3 * * *", "workOrder": order() });
+    let made = client.post("/v1/schedules", &body).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let path = format!("/v1/schedules/{}", made.body["id"].as_str().unwrap());
+    let resume = format!("{path}/resume");
+    let requests = [("PUT", &*path, &body), ("POST", &*resume, &json!({}))];
+    rival_of_two(client, &path, requests).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rivals_at_one_inbox_leave_a_whole_one_and_get_409() {
+    let service = quiet_service().await;
+    let client = &service.client;
+    let body = json!({ "name": "first", "kind": "github" });
+    let made = client.post("/v1/inboxes", &body).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let id = made.body["inbox"]["id"].as_str().unwrap();
+    let path = format!("/v1/inboxes/{id}");
+    let rotate = format!("{path}/rotate-secret");
+    let change = json!({ "name": "second" });
+    let requests = [("PATCH", &*path, &change), ("POST", &*rotate, &json!({}))];
+    rival_of_two(client, &path, requests).await;
 }

@@ -168,3 +168,21 @@ async fn of_the_same_delivery_by_many_senders_at_once_one_is_stored() {
     assert!(rest.iter().all(|status| *status == 200), "{rest:?}");
     assert_eq!(log(&service, &inbox).await.len(), bodies.len());
 }
+
+#[tokio::test]
+async fn a_delivery_whose_body_cannot_be_stored_is_not_acknowledged() {
+    let service = service().await;
+    let inbox = github(&service).await;
+    let nowhere = [("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")];
+    let broken = CountedRequests::with(&service, &nowhere).await;
+    let sender = broken.for_client(&service.client.with_key(None));
+    let signature = format!("sha256={}", super::digits(&inbox.secret, BODY));
+    let headers = [("x-hub-signature-256", signature.as_str())];
+    let lost = sender
+        .send("POST", &inbox.hook(), &headers, BODY.to_vec())
+        .await;
+    assert_eq!(lost.status, 500, "{}", lost.text);
+    assert!(!lost.text.contains("S3"), "{}", lost.text);
+    assert!(log(&service, &inbox).await.is_empty());
+    assert_eq!(post(&service, &inbox, BODY).await.status, 202);
+}

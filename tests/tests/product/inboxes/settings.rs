@@ -101,6 +101,10 @@ async fn an_organization_has_ten_inboxes_and_a_repeated_create_makes_one() {
     };
     let (first, again) = (create().await, create().await);
     assert_eq!((again.status, &again.body), (201, &first.body));
+    let other = json!({ "name": "Theirs", "kind": "github" }).to_string();
+    let other = other.into_bytes();
+    let reused = service.client.send("POST", "/v1/inboxes", &headers, other);
+    assert_eq!(reused.await.status, 422);
     for _ in 1..10 {
         github(&service).await;
     }
