@@ -47,7 +47,7 @@ pub struct State {
     verifier: Verifier,
     stopper: Stopper,
     scheduler: Arc<Scheduler>,
-    processor: DeliveryProcessor,
+    processor: Arc<DeliveryProcessor>,
     credits_per_usd: MicroCredits,
 }
 
@@ -96,7 +96,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         verifier: Verifier::new(cloud)?,
         stopper: Stopper::new(cloud)?,
         scheduler: Arc::new(Scheduler::new(cloud)?),
-        processor: DeliveryProcessor::new(cloud)?,
+        processor: Arc::new(DeliveryProcessor::new(cloud)?),
         credits_per_usd: settings::rates(&cloud.environment)?.credits_per_usd,
     })
 }

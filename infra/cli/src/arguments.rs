@@ -151,6 +151,8 @@ pub enum Command {
     Schedules(crate::schedules::arguments::Schedules),
     /// Manage inboxes: URLs to which forges and other senders post signed deliveries
     Inboxes(crate::inboxes::arguments::Inboxes),
+    /// Manage triggers: work orders for events of forges and other senders
+    Triggers(crate::triggers::arguments::Triggers),
     /// Manage environments: variables, secrets, setup, caches, registries, size
     Environments(crate::environments::arguments::Environments),
     /// Manage harness profiles

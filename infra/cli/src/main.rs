@@ -56,6 +56,7 @@ mod submit;
 mod templates;
 mod threads;
 mod times;
+mod triggers;
 mod usage;
 mod verification;
 mod verify;
@@ -189,6 +190,7 @@ async fn on_service(
         Command::Webhooks(wanted) => webhooks::run(client, &wanted.action, output).await,
         Command::Listen(wanted) => listen::run(client, wanted, environment, output).await,
         Command::Schedules(wanted) => schedules::run(client, &wanted.action, output).await,
+        Command::Triggers(wanted) => triggers::run(client, &wanted.action, output).await,
         Command::Inboxes(wanted) => inboxes::run(client, &wanted.action, output).await,
         Command::Environments(wanted) => environments::run(client, &wanted.action, output).await,
         Command::Profiles(wanted) => profiles::run(client, &wanted.action, output).await,

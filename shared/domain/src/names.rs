@@ -17,7 +17,7 @@ use crate::ledger::TransactionType;
 use crate::profile::{Baseline, GitMode, StrategyType};
 use crate::run::{RunErrorCode, RunStatus};
 use crate::schedule::{CatchUp, FiringResult, OriginKind, Overlap, PauseReason};
-use crate::trigger::{
+use crate::trigger::{OnForeign, 
     ReviewState, TriggerAction, TriggerEvent, TriggerPauseReason, TriggerPermission,
 };
 use crate::webhook::DeliveryStatus;

@@ -240,6 +240,7 @@ fn refusal(error: &Error) -> Option<String> {
         Error::QueueFull { .. } => "queue_full".to_owned(),
         Error::Invalid(_) => "invalid".to_owned(),
         Error::NotFound(_) => "thread_gone".to_owned(),
+        Error::NoFollowUp(reason) => reason.as_str().to_owned(),
         _ => return None,
     })
 }

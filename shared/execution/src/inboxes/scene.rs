@@ -123,8 +123,12 @@ pub(super) async fn owner_of(
     let thread = store.thread(org, &id).await?;
     let turns = store.turns(org, &id, &thread).await?;
     let newest = store.newest_runs(org, &turns).await?;
-    let mut commits = newest.into_iter().rev();
-    let commit = commits.find_map(|run| run.commit.filter(|_| run.branch.as_deref() == Some(name)));
+    let delivered = newest
+        .into_values()
+        .filter(|run| run.branch.as_deref() == Some(name) && run.commit.is_some());
+    // Ids sort by creation.
+    let last = delivered.max_by(|one, other| one.run_id.cmp(&other.run_id));
+    let commit = last.and_then(|run| run.commit);
     Ok(Some(OwningThread { id, commit }))
 }
 

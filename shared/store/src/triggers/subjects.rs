@@ -1,9 +1,9 @@
 //! The state of triggers for subjects: issues, pull requests and branches.
 
+use awo_domain::inbox::signature::sha256;
 use awo_domain::trigger::subject::{SUBJECTS_KEPT_MS, SubjectState};
 use awo_domain::{Error, OrgId, Timestamp, TriggerId};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::Store;
 use crate::engine::change::Change;
@@ -45,7 +45,7 @@ impl Store {
         trigger: &TriggerId,
         subject: &str,
     ) -> Result<CurrentSubject, Error> {
-        let hash = hex::encode(Sha256::digest(subject));
+        let hash = sha256(subject.as_bytes());
         let key = Key::trigger_subject(org, trigger, &hash);
         let item: Option<SubjectItem> = self.get(&key).await?;
         let (state, revision) = item.map(|item| (item.state, item.revision)).unwrap_or_default();
