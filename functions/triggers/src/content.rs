@@ -21,9 +21,15 @@ const MAX_ORDER_BYTES: usize = 48 * 1_024;
 const PROMPT: &str = "a prompt";
 /// Members of a work order's body that the trigger sets itself.
 const FIXED: [(&str, &str); 3] = [
-    ("parentId", "is not allowed in a trigger: its work orders have no parent"),
+    (
+        "parentId",
+        "is not allowed in a trigger: its work orders have no parent",
+    ),
     ("workspaceSource", "is the repository of the event: omit it"),
-    ("resultBranch", "is the branch of the event, of a trigger that adopts: omit it"),
+    (
+        "resultBranch",
+        "is the branch of the event, of a trigger that adopts: omit it",
+    ),
 ];
 /// Members that a trigger sets which verifies.
 const FIXED_OF_VERIFICATIONS: [&str; 3] = ["agent", "verifyBase", "taskPrompt"];
@@ -122,10 +128,16 @@ fn check_events(fields: &TriggerFields, inbox: &InboxContent, faults: &mut Fault
     }
     match (forge, &fields.repositories) {
         (Some(_), None) => {
-            faults.add("/repositories", "is required: patterns such as github.com/acme/*");
+            faults.add(
+                "/repositories",
+                "is required: patterns such as github.com/acme/*",
+            );
         }
         (None, Some(_)) => {
-            faults.add("/repositories", "is not allowed: no forge sends to the inbox");
+            faults.add(
+                "/repositories",
+                "is not allowed: no forge sends to the inbox",
+            );
         }
         _ => {}
     }
@@ -165,10 +177,17 @@ async fn check_order(
     }
     let mut plain = order.clone();
     without_fixed(&mut plain, action, inbox.kind.forge(), faults);
-    if action != TriggerAction::Verify && order["taskPrompt"].as_str().is_some_and(|text| !text.is_empty()) {
+    if action != TriggerAction::Verify
+        && order["taskPrompt"]
+            .as_str()
+            .is_some_and(|text| !text.is_empty())
+    {
         plain["taskPrompt"] = Value::from(PROMPT);
     }
-    let repository = inbox.host.as_ref().map(|host| format!("https://{}/owner/name", host.as_str()));
+    let repository = inbox
+        .host
+        .as_ref()
+        .map(|host| format!("https://{}/owner/name", host.as_str()));
     let kinds: &[RequestKind] = match (action, fields.on_foreign.unwrap_or_default()) {
         (TriggerAction::FollowUp, OnForeign::Ignore) => &[RequestKind::FollowUp],
         (TriggerAction::FollowUp, OnForeign::Adopt) => &[RequestKind::FollowUp, RequestKind::Adopt],
@@ -179,9 +198,7 @@ async fn check_order(
         let body = Object::parse(body.to_string().as_bytes())?;
         let checked = match kind {
             RequestKind::FollowUp => FollowUpRequest::read(body).check(),
-            RequestKind::Create | RequestKind::Adopt => {
-                opener.check(org, opener.read(body)).await
-            }
+            RequestKind::Create | RequestKind::Adopt => opener.check(org, opener.read(body)).await,
         };
         match checked {
             Err(Error::Invalid(found)) => {

@@ -6,8 +6,8 @@ use awo_domain::profile::ProfileName;
 use awo_domain::statement::Month;
 use awo_domain::template::TemplateId;
 use awo_domain::{
-    BudgetId, DeliveryId, InboxDeliveryId, InboxId, Resource, RunId, ScheduleId, TriggerId, WebhookId,
-    WorkOrderId,
+    BudgetId, DeliveryId, InboxDeliveryId, InboxId, Resource, RunId, ScheduleId, TriggerId,
+    WebhookId, WorkOrderId,
 };
 use serde_json::{Value as Json, json};
 

@@ -17,8 +17,8 @@ use crate::ledger::TransactionType;
 use crate::profile::{Baseline, GitMode, StrategyType};
 use crate::run::{RunErrorCode, RunStatus};
 use crate::schedule::{CatchUp, FiringResult, OriginKind, Overlap, PauseReason};
-use crate::trigger::{OnForeign, 
-    ReviewState, TriggerAction, TriggerEvent, TriggerPauseReason, TriggerPermission,
+use crate::trigger::{
+    OnForeign, ReviewState, TriggerAction, TriggerEvent, TriggerPauseReason, TriggerPermission,
 };
 use crate::webhook::DeliveryStatus;
 use crate::work_order::WorkOrderStatus;

@@ -86,7 +86,9 @@ impl From<Error> for ForgeFault {
 ///
 /// # Errors
 /// [`ForgeFault`].
-pub async fn answered<T>(question: impl Future<Output = Result<T, Fault>>) -> Result<T, ForgeFault> {
+pub async fn answered<T>(
+    question: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, ForgeFault> {
     let late = |_| ForgeFault::Later("it took too long".to_owned());
     let answer = timeout(ISSUE_LIMIT, question).await.map_err(late)?;
     answer.map_err(|fault| match fault {
@@ -177,7 +179,10 @@ impl GitHosts {
         };
         let acting = app.filter(|_| credential.kind == Some(CredentialKind::App));
         let login = match acting {
-            Some(app) => Some(self.app_login(org, &credential.host, (&api, app), now).await?),
+            Some(app) => Some(
+                self.app_login(org, &credential.host, (&api, app), now)
+                    .await?,
+            ),
             None => None,
         };
         let forge = Forge::connect(api, &self.hosts, &credential.token);

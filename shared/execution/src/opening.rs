@@ -16,8 +16,8 @@ use awo_store::costs::policy::CostPolicy;
 use awo_store::engine::idempotency::{NewResponse, RequestOutcome};
 use awo_store::queue::tally::QueueLimits;
 use awo_store::schedules::ScheduleStep;
-use awo_store::work_orders::threads::FollowUp;
 use awo_store::triggers::TriggerStep;
+use awo_store::work_orders::threads::FollowUp;
 use awo_store::work_orders::{Account, NewWorkOrder, OriginStep};
 use awo_store::{Store, Tries};
 

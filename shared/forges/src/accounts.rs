@@ -138,7 +138,10 @@ impl Gitlab {
             Err(Fault::Refused(StatusCode::NOT_FOUND, _)) => return Ok(ForgePermission::None),
             shown => shown?,
         };
-        if shown["state"].as_str().is_some_and(|state| state != "active") {
+        if shown["state"]
+            .as_str()
+            .is_some_and(|state| state != "active")
+        {
             return Ok(ForgePermission::None);
         }
         let level = shown["access_level"].as_u64().ok_or_else(unreadable)?;

@@ -4,8 +4,8 @@ use awo_domain::pull_request::PullRequestUrl;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::judgement::{judge, too_many};
 use crate::accounts::reading;
+use crate::judgement::{judge, too_many};
 use crate::rest::{Call, Rest};
 use crate::{
     Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState, github,

@@ -4,8 +4,8 @@
 mod step;
 pub mod subjects;
 
-pub use step::{TriggerCreation, TriggerStep};
 pub(crate) use step::trigger_changed;
+pub use step::{TriggerCreation, TriggerStep};
 
 use awo_domain::trigger::{MAX_TRIGGERS, Trigger};
 use awo_domain::{Error, InboxId, OrgId, Resource, TriggerId};

@@ -23,15 +23,14 @@ use awo_domain::source::GitSource;
 use awo_domain::template::Hooks;
 use awo_domain::thread::ThreadPlace;
 use awo_domain::work_order::{Order, Terms, WorkOrderStatus};
-use awo_domain::{Error, OrgId, RunId, ScheduleId, Timestamp, WorkOrderId, TriggerId,
-};
+use awo_domain::{Error, OrgId, RunId, ScheduleId, Timestamp, TriggerId, WorkOrderId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use account::Account;
-pub use origin_step::OriginStep;
 pub(crate) use beginning::{queue_entry, queued_run};
 pub(crate) use listing::start_after;
+pub use origin_step::OriginStep;
 
 use crate::Store;
 use crate::engine::change::Change;

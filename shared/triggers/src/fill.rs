@@ -104,7 +104,12 @@ fn content(place: &Place, gathered: &Gathered<'_>) -> Content {
         }),
         Place::Checks => gathered.texts(|event| {
             let check = event.check.as_ref()?;
-            let text = format!("{}: {}\n{}", check.name, check.conclusion, check.text.trim());
+            let text = format!(
+                "{}: {}\n{}",
+                check.name,
+                check.conclusion,
+                check.text.trim()
+            );
             Some((text, Author::unknown()))
         }),
         Place::Actor => by_actor(actor),

@@ -2,7 +2,8 @@
 
 use awo_domain::forge::ForgePermission;
 use awo_domain::trigger::{
-    BodyMatch, ReviewState, TriggerAction, TriggerActors, TriggerContent, TriggerEvent, TriggerFilter,
+    BodyMatch, ReviewState, TriggerAction, TriggerActors, TriggerContent, TriggerEvent,
+    TriggerFilter,
 };
 
 use crate::event::{Actor, Event};
@@ -99,7 +100,10 @@ pub fn judge_actor(
 /// True for a failed check that the service itself reported.
 #[must_use]
 pub fn is_own_check(event: &Event<'_>, own: &OwnAccount) -> bool {
-    let app = event.body.pointer("/check_run/app/id").and_then(serde_json::Value::as_u64);
+    let app = event
+        .body
+        .pointer("/check_run/app/id")
+        .and_then(serde_json::Value::as_u64);
     event.is(TriggerEvent::CheckFailed) && own.app_id.is_some() && app == own.app_id
 }
 
@@ -246,7 +250,8 @@ fn is_on_branch(filter: &TriggerFilter, event: &Event<'_>) -> bool {
 fn has_check(filter: &TriggerFilter, event: &Event<'_>) -> bool {
     event.check.as_ref().is_none_or(|check| {
         let mut patterns = filter.checks.iter();
-        filter.checks.is_empty() || patterns.any(|pattern| Pattern::of(pattern).matches(&check.name))
+        filter.checks.is_empty()
+            || patterns.any(|pattern| Pattern::of(pattern).matches(&check.name))
     })
 }
 

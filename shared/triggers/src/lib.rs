@@ -11,7 +11,9 @@ mod patterns;
 mod template;
 mod words;
 
-pub use event::{Actor, Author, Branches, Check, Comment, Event, HeadCommit, Review, Sender, Subject};
+pub use event::{
+    Actor, Author, Branches, Check, Comment, Event, HeadCommit, Review, Sender, Subject,
+};
 pub use fill::{FilledOrder, filled};
 pub use forges::event;
 pub use judge::{OwnAccount, Verdict, Word, is_own, is_own_check, judge, judge_actor};

@@ -101,9 +101,8 @@ pub fn place_faults(order: &Value) -> Vec<(String, PlaceFault)> {
     let prompt = order["taskPrompt"].as_str();
     let prompt = prompt.map(|text| ("/taskPrompt".to_owned(), text));
     let metadata = order["metadata"].as_object().into_iter().flatten();
-    let metadata = metadata.filter_map(|(name, value)| {
-        Some((format!("/metadata/{name}"), value.as_str()?))
-    });
+    let metadata =
+        metadata.filter_map(|(name, value)| Some((format!("/metadata/{name}"), value.as_str()?)));
     let texts = prompt.into_iter().chain(metadata);
     let fault = |(path, text): (String, &str)| Some((path, Template::parse(text).err()?));
     texts.filter_map(fault).collect()

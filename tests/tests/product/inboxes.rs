@@ -17,8 +17,8 @@ use sha2::Sha256;
 const BODY: &[u8] = br#"{"zen":"Approachable is better than simple."}"#;
 
 /// An inbox with the secret that its create has shown.
-struct MadeInbox {
-    id: String,
+pub struct MadeInbox {
+    pub id: String,
     secret: String,
     url: String,
 }
@@ -43,7 +43,7 @@ impl MadeInbox {
     }
 }
 
-async fn made(service: &TestService, body: &Value) -> MadeInbox {
+pub async fn made(service: &TestService, body: &Value) -> MadeInbox {
     MadeInbox::of(&service.client.post("/v1/inboxes", body).await)
 }
 
@@ -60,9 +60,19 @@ pub fn digits(secret: &str, body: &[u8]) -> String {
 
 /// Posts a body as GitHub does.
 async fn post(service: &TestService, inbox: &MadeInbox, body: &[u8]) -> Answer {
+    send_github(service, inbox, "ping", body).await
+}
+
+/// Posts an event as GitHub does.
+pub async fn send_github(
+    service: &TestService,
+    inbox: &MadeInbox,
+    event: &str,
+    body: &[u8],
+) -> Answer {
     let signature = format!("sha256={}", digits(&inbox.secret, body));
     let headers = [
-        ("x-github-event", "ping"),
+        ("x-github-event", event),
         ("x-hub-signature-256", &signature),
     ];
     send(service, inbox, &headers, body).await

@@ -100,6 +100,7 @@ mod thread_runs;
 mod threads;
 mod threat_model;
 mod transactions;
+mod triggers;
 mod usage;
 mod verdicts;
 mod verification;

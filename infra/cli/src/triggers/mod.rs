@@ -139,21 +139,21 @@ fn written(text: &str, what: &str, output: &Output) -> Result<(), Failure> {
     let trigger: Trigger = answers::read(text)?;
     let id = clean_line(&trigger.id);
     output.line(&format!("{what} {id}"))?;
-    output.hint(&format!("To try it on a saved payload: awo triggers evaluate {id} FILE"))
+    output.hint(&format!(
+        "To try it on a saved payload: awo triggers evaluate {id} FILE"
+    ))
 }
 
-async fn evaluate(
-    client: &Client,
-    arguments: &Evaluate,
-    output: &Output,
-) -> Result<(), Failure> {
+async fn evaluate(client: &Client, arguments: &Evaluate, output: &Output) -> Result<(), Failure> {
     let payload = Value::Object(document::read(&arguments.file)?);
     let mut body = json!({ "payload": payload });
     if let Some(event) = &arguments.event {
         body["event"] = json!(event);
     }
     let path = format!("{}/evaluate", path_of(&arguments.trigger));
-    let text = client.post(&path, Some(&body), &idempotency_key(None)).await?;
+    let text = client
+        .post(&path, Some(&body), &idempotency_key(None))
+        .await?;
     if output.is_json() {
         return output.line(&text);
     }

@@ -5,21 +5,16 @@ use awo_domain::api_key::Scope;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::field::Field;
 use crate::operation::{Operation, Success, plain_list};
 use crate::page::DEFAULT_LIMIT;
-use crate::field::Field;
 use crate::routes::{Route, creating, keyed, needing};
 use crate::schema::Schemas;
 use crate::triggers::input::{Evaluation, TriggerBody};
 use crate::triggers::output::{EvaluationShape, TriggerShape};
 
 /// `GET /v1/triggers`
-pub const LIST_TRIGGERS: Route = keyed(
-    "GET",
-    "/v1/triggers",
-    Scope::TriggersRead,
-    "list-triggers",
-);
+pub const LIST_TRIGGERS: Route = keyed("GET", "/v1/triggers", Scope::TriggersRead, "list-triggers");
 /// `POST /v1/triggers`
 pub const CREATE_TRIGGER: Route = creating(
     writing("POST", "/v1/triggers", "create-trigger"),

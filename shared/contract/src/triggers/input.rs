@@ -3,9 +3,9 @@
 
 use awo_domain::InboxId;
 use awo_domain::trigger::{
-    BodyMatch, MAX_ENTRIES, MAX_NAME, MAX_PER_HOUR, MAX_PER_SUBJECT, MAX_REPOSITORIES, MAX_SETTLE_S,
-    MAX_TEXT, OnForeign, ReviewState, TriggerAction, TriggerActors, TriggerEvent, TriggerFilter,
-    TriggerPermission,
+    BodyMatch, MAX_ENTRIES, MAX_NAME, MAX_PER_HOUR, MAX_PER_SUBJECT, MAX_REPOSITORIES,
+    MAX_SETTLE_S, MAX_TEXT, OnForeign, ReviewState, TriggerAction, TriggerActors, TriggerEvent,
+    TriggerFilter, TriggerPermission,
 };
 use serde_json::{Value as Json, json};
 
@@ -154,7 +154,8 @@ impl Record for Limits {
             "Work orders for one issue or pull request since a person last pushed, commented or labelled: by default 3 \
              for `check.failed`, else 20.",
         );
-        let per_hour = small(1..=u64::from(MAX_PER_HOUR)).described("Work orders in an hour: by default 20.");
+        let per_hour =
+            small(1..=u64::from(MAX_PER_HOUR)).described("Work orders in an hour: by default 20.");
         Some((
             members.optional("perSubject", per_subject),
             members.optional("perHour", per_hour),
@@ -184,10 +185,16 @@ impl Record for Who {
                 .optional("users", texts().described("Logins of the only users."))
                 .unwrap_or_default(),
             exclude_users: members
-                .optional("excludeUsers", texts().described("Logins of users who are refused."))
+                .optional(
+                    "excludeUsers",
+                    texts().described("Logins of users who are refused."),
+                )
                 .unwrap_or_default(),
             bots: members
-                .optional("bots", texts().described("Logins of bots that count as users."))
+                .optional(
+                    "bots",
+                    texts().described("Logins of bots that count as users."),
+                )
                 .unwrap_or_default(),
         })
     }
@@ -203,9 +210,8 @@ impl Record for Filter {
     type Output = TriggerFilter;
 
     fn members<M: Members>(&self, members: &mut M) -> Option<TriggerFilter> {
-        let state = typed::<ReviewState, _, _>(|name| {
-            one_of(name, ReviewState::ALL, ReviewState::as_str)
-        });
+        let state =
+            typed::<ReviewState, _, _>(|name| one_of(name, ReviewState::ALL, ReviewState::as_str));
         let word = || parsed(text(1..=MAX_TEXT), word);
         Some(TriggerFilter {
             labels: members
@@ -277,11 +283,20 @@ impl Record for MatchBody {
             pointer if pointer.starts_with('/') => Ok(pointer.to_owned()),
             _ => Err("must be a JSON pointer, such as /action".to_owned()),
         });
-        let pointer = members.required("pointer", pointer.described("The JSON pointer of the value."));
+        let pointer = members.required(
+            "pointer",
+            pointer.described("The JSON pointer of the value."),
+        );
         let condition = BodyMatch {
             pointer: pointer?,
-            equals: members.optional("equals", text(0..=MAX_TEXT).described("The value has this text.")),
-            contains: members.optional("contains", text(1..=MAX_TEXT).described("The value contains this text.")),
+            equals: members.optional(
+                "equals",
+                text(0..=MAX_TEXT).described("The value has this text."),
+            ),
+            contains: members.optional(
+                "contains",
+                text(1..=MAX_TEXT).described("The value contains this text."),
+            ),
             exists: members.optional("exists", flag().described("Whether there is such a value.")),
         };
         let is_empty = condition.equals.is_none()

@@ -172,7 +172,10 @@ mod tests {
     fn a_trigger_without_a_window_judges_at_once() {
         let content = trigger(20).content;
         let (state, place) = SubjectState::default().settled(&content, &delivery(1), time(0));
-        assert_eq!((state, place), (SubjectState::default(), Settling::Unsettled));
+        assert_eq!(
+            (state, place),
+            (SubjectState::default(), Settling::Unsettled)
+        );
     }
 
     #[test]

@@ -77,7 +77,11 @@ fn each_forge_sends_the_events_that_the_page_lists() {
             _ => &[Some(Github), Some(Gitlab), Some(Gitea)],
         };
         for forge in [None, Some(Github), Some(Gitlab), Some(Gitea)] {
-            assert_eq!(event.is_sent_by(forge), senders.contains(&forge), "{event:?} {forge:?}");
+            assert_eq!(
+                event.is_sent_by(forge),
+                senders.contains(&forge),
+                "{event:?} {forge:?}"
+            );
         }
     }
 }

@@ -73,7 +73,9 @@ impl TriggerOpener {
             return Ok(CreationOutcome::Refused(limit.to_owned()));
         }
         if self.store.tally(org).await?.suspended_at.is_some() {
-            return self.refused(scene, &planned, trigger.clone().refused(), "suspended").await;
+            return self
+                .refused(scene, &planned, trigger.clone().refused(), "suspended")
+                .await;
         }
         let key = self.store.key(&trigger.created_by).await?;
         if key.is_none_or(|key| key.revoked_at.is_some()) {
@@ -85,7 +87,9 @@ impl TriggerOpener {
             .read(org, &trigger.content.inbox_id, &planned.gathered)
             .await?;
         let Some(body) = self.body(&planned, &gathered)? else {
-            return self.refused(scene, &planned, trigger.clone().refused(), "invalid").await;
+            return self
+                .refused(scene, &planned, trigger.clone().refused(), "invalid")
+                .await;
         };
         let step = TriggerStep {
             org: org.clone(),

@@ -65,7 +65,10 @@ impl<'a> EventScene<'a> {
         access: &ForgeAccess,
     ) -> Result<(Event<'a>, Option<String>), ForgeFault> {
         let mut event = self.event.clone();
-        let subject = event.subject.as_ref().filter(|subject| subject.is_pull_request);
+        let subject = event
+            .subject
+            .as_ref()
+            .filter(|subject| subject.is_pull_request);
         let Some(number) = subject.map(|subject| subject.number) else {
             return Ok((event, None));
         };

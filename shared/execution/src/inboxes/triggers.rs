@@ -109,7 +109,9 @@ impl TriggerJudge {
             Settling::Unsettled => Vec::new(),
             Settling::Ended(joined) => joined,
             Settling::Waits(until) => {
-                return self.gathers(scene, &id, (read_subject, state), Some(until)).await;
+                return self
+                    .gathers(scene, &id, (read_subject, state), Some(until))
+                    .await;
             }
             Settling::Joins => {
                 return self.gathers(scene, &id, (read_subject, state), None).await;
@@ -133,7 +135,10 @@ impl TriggerJudge {
             return Ok(());
         };
         let org = scene.org;
-        let subject = self.store.trigger_subject(org, &read.trigger.id, &key).await?;
+        let subject = self
+            .store
+            .trigger_subject(org, &read.trigger.id, &key)
+            .await?;
         if subject.state.attempts == 0 {
             return Ok(());
         }
@@ -184,7 +189,9 @@ impl TriggerJudge {
         match self.asked(scene, read).await {
             Ok(Some(admission)) => Ok(admission),
             // There is no token, so the service did nothing there, and nobody can be asked.
-            Ok(None) if who.permission == TriggerPermission::Anyone && !scene.event.lacks_branches() => {
+            Ok(None)
+                if who.permission == TriggerPermission::Anyone && !scene.event.lacks_branches() =>
+            {
                 Ok(Admission::Admitted(Box::new(scene.event.clone())))
             }
             Ok(None) => Ok(Admission::Verdict(Verdict::Refused(PERMISSION_UNKNOWN))),
@@ -221,7 +228,9 @@ impl TriggerJudge {
             verdict => return Ok(Some(Admission::Verdict(verdict))),
         }
         if is_failure {
-            let admitted = self.admits_failure(scene, read, (&event, author), access).await?;
+            let admitted = self
+                .admits_failure(scene, read, (&event, author), access)
+                .await?;
             return Ok(Some(match admitted {
                 Verdict::Acts => Admission::Admitted(Box::new(event)),
                 verdict => Admission::Verdict(verdict),
@@ -233,10 +242,12 @@ impl TriggerJudge {
             Some(login) => scene.permission(access, login).await?,
             None => awo_domain::forge::ForgePermission::None,
         };
-        Ok(Some(match judge_actor(&content.who, &event, &access.own, permission) {
-            Verdict::Acts => Admission::Admitted(Box::new(event)),
-            verdict => Admission::Verdict(verdict),
-        }))
+        Ok(Some(
+            match judge_actor(&content.who, &event, &access.own, permission) {
+                Verdict::Acts => Admission::Admitted(Box::new(event)),
+                verdict => Admission::Verdict(verdict),
+            },
+        ))
     }
 
     /// A failure has no actor: it counts of the head that a run delivered last, else by the author of the pull
@@ -316,9 +327,11 @@ impl TriggerJudge {
                 result.work_order_id = Some(order);
                 done(result)
             }
-            CreationOutcome::Refused(reason) => {
-                done(without_order(&id, TriggerResultKind::Refused, Some(&reason)))
-            }
+            CreationOutcome::Refused(reason) => done(without_order(
+                &id,
+                TriggerResultKind::Refused,
+                Some(&reason),
+            )),
             CreationOutcome::Contended => TriggerOutcome {
                 result: without_order(&id, TriggerResultKind::Joined, None),
                 again_at: Some(scene.now()),

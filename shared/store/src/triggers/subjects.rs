@@ -48,7 +48,9 @@ impl Store {
         let hash = sha256(subject.as_bytes());
         let key = Key::trigger_subject(org, trigger, &hash);
         let item: Option<SubjectItem> = self.get(&key).await?;
-        let (state, revision) = item.map(|item| (item.state, item.revision)).unwrap_or_default();
+        let (state, revision) = item
+            .map(|item| (item.state, item.revision))
+            .unwrap_or_default();
         Ok(CurrentSubject {
             trigger: trigger.clone(),
             hash,

@@ -52,11 +52,7 @@ impl Account {
 
     /// That of a trigger.
     #[must_use]
-    pub fn of_trigger(
-        trigger: &Trigger,
-        labels: BTreeMap<String, String>,
-        policy: u64,
-    ) -> Account {
+    pub fn of_trigger(trigger: &Trigger, labels: BTreeMap<String, String>, policy: u64) -> Account {
         Account {
             labels,
             key_id: Some(trigger.id.to_string()),

@@ -106,7 +106,12 @@ fn check<'a>(body: &'a Value, host: &GitHostName) -> Option<Event<'a>> {
             name: text(&run["name"]),
             conclusion: conclusion.to_owned(),
             external_id: run["external_id"].as_str().map(str::to_owned),
-            text: format!("{}\n{}\n{}", text(&output["title"]), text(&output["summary"]), text(&output["text"])),
+            text: format!(
+                "{}\n{}\n{}",
+                text(&output["title"]),
+                text(&output["summary"]),
+                text(&output["text"])
+            ),
         }),
         body,
     })

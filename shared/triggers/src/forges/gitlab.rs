@@ -34,12 +34,14 @@ pub(super) fn event<'a>(body: &'a Value, host: &GitHostName) -> Option<Event<'a>
         },
         _ => return None,
     };
+    // Who pushed did not cause a failure.
+    let actor = Some(actor).filter(|_| content.check.is_none());
     Some(Event {
         names: content.names,
         repository: Some(repository(&body["project"]["git_http_url"], host)?),
         subject: content.subject,
         branches: content.branches,
-        actor: Some(actor),
+        actor,
         added_labels: content.added_labels,
         comment: content.comment,
         review: content.review,
@@ -205,7 +207,10 @@ fn pipeline(body: &Value) -> Option<Content> {
     }
     let merge_request = &body["merge_request"];
     let target = branch(&merge_request["target_branch"]);
-    let (own, from) = (&merge_request["target_project_id"], &merge_request["source_project_id"]);
+    let (own, from) = (
+        &merge_request["target_project_id"],
+        &merge_request["source_project_id"],
+    );
     let head = branch(&merge_request["source_branch"]).or_else(|| branch(&shown["ref"]))?;
     let jobs = body["builds"].as_array().into_iter().flatten();
     let failed = jobs.filter(|job| job["status"] == "failed" && job["allow_failure"] != true);

@@ -5,7 +5,7 @@ use awo_domain::trigger::ReviewState;
 use awo_domain::trigger::TriggerEvent as E;
 use serde_json::{Value, json};
 
-use crate::{SHA, delivered, labeled_issue, merge_request, pull_request};
+use crate::{SHA, check_run, delivered, labeled_issue, merge_request, pipeline, pull_request};
 
 fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     for (pointer, value) in changes {
@@ -215,6 +215,19 @@ fn table() -> Vec<(ForgeKind, &'static str, Value, E)> {
             merge_request("merge"),
             E::PullRequestMerged,
         ),
+        (
+            Github,
+            "check_run",
+            check_run("completed", "failure"),
+            E::CheckFailed,
+        ),
+        (
+            Github,
+            "check_run",
+            check_run("rerequested", "success"),
+            E::CheckRerequested,
+        ),
+        (Gitlab, "Pipeline Hook", pipeline("failed"), E::CheckFailed),
     ]
 }
 
@@ -238,7 +251,10 @@ fn every_event_is_read_from_the_delivery_of_each_forge() {
             event.repository_name().as_deref(),
             Some("git.example/acme/app")
         );
-        assert!(["ann", "bob"].contains(&&*event.actor.unwrap().login));
+        // Nobody causes a failure, in the forge's words: who pushed may be another one.
+        let actor = event.actor.filter(|_| expected != E::CheckFailed);
+        let is_named = actor.is_some_and(|actor| ["ann", "bob"].contains(&&*actor.login));
+        assert_eq!(is_named, expected != E::CheckFailed, "{forge:?} {name}");
     }
 }
 
@@ -255,6 +271,30 @@ fn each_forge_sends_every_event_of_forges() {
                 "{forge:?} {event:?}"
             );
         }
+    }
+}
+
+#[test]
+fn a_check_that_did_not_fail_is_no_event() {
+    for conclusion in [
+        "success",
+        "neutral",
+        "cancelled",
+        "skipped",
+        "action_required",
+    ] {
+        let body = check_run("completed", conclusion);
+        assert!(
+            delivered(ForgeKind::Github, "check_run", &body).is_none(),
+            "{conclusion}"
+        );
+    }
+    for status in ["running", "success", "canceled"] {
+        let body = pipeline(status);
+        assert!(
+            delivered(ForgeKind::Gitlab, "Pipeline Hook", &body).is_none(),
+            "{status}"
+        );
     }
 }
 

@@ -15,7 +15,7 @@ fn trigger(changes: &Value) -> TriggerContent {
         "name": "Agent", "inboxId": InboxId::new(Timestamp::from_epoch_ms(0), 1),
         "events": ["issue.labeled", "issue.opened", "pull_request.opened", "comment.created", "received"],
         "repositories": ["git.example/acme/*"], "filter": {}, "who": { "permission": "write" },
-        "action": "create", "workOrder": "{}", "limits": { "perHour": 20 }, "enabled": true,
+        "action": "create", "workOrder": "{}", "limits": { "perSubject": 20, "perHour": 20 }, "enabled": true,
     });
     for (name, value) in changes.as_object().unwrap() {
         content[name] = value.clone();

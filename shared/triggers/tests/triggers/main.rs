@@ -73,3 +73,36 @@ fn merge_request(action: &str) -> Value {
         },
     })
 }
+
+/// A check run of GitHub on the head of a pull request, with its action.
+fn check_run(action: &str, conclusion: &str) -> Value {
+    json!({
+        "action": action,
+        "check_run": {
+            "name": "ci / test", "head_sha": SHA, "conclusion": conclusion, "external_id": "",
+            "output": { "title": "2 failed", "summary": "test_total failed", "text": null },
+            "check_suite": { "head_branch": "total" }, "app": { "id": 9 },
+            "pull_requests": [{
+                "number": 8, "head": { "ref": "total", "sha": SHA, "repo": { "id": 1 } },
+                "base": { "ref": "main", "sha": SHA, "repo": { "id": 1 } },
+            }],
+        },
+        "repository": { "clone_url": "https://git.example/acme/app.git" },
+        "sender": { "login": "ann", "type": "User" },
+    })
+}
+
+/// A pipeline of GitLab for a merge request.
+fn pipeline(status: &str) -> Value {
+    json!({
+        "object_kind": "pipeline",
+        "user": { "username": "ann" },
+        "project": { "git_http_url": "https://git.example/acme/app.git" },
+        "object_attributes": { "status": status, "ref": "total", "sha": SHA, "tag": false },
+        "merge_request": {
+            "iid": 8, "url": "https://git.example/acme/app/-/merge_requests/8", "title": "Total",
+            "source_branch": "total", "target_branch": "main", "source_project_id": 1, "target_project_id": 1,
+        },
+        "builds": [{ "name": "test", "status": "failed" }, { "name": "lint", "status": "success" }],
+    })
+}

@@ -227,6 +227,19 @@ async fn the_inbox_of_the_page_is_made_and_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_trigger_of_the_page_is_made_and_listed() {
+    let reader = Reader::started(&[], &[]);
+    let printed = reader.ran(&block_of("docs/triggers.md", "INBOX="));
+    let listed = reader.local().client.get("/v1/triggers").await.body;
+    let made = &listed["triggers"][0];
+    let sent = std::fs::read_to_string(reader.project().join("label.json")).unwrap();
+    let sent: Value = serde_json::from_str(&sent).unwrap();
+    has(made, &sent);
+    let id = made["id"].as_str().unwrap();
+    assert!(printed.matches(id).count() >= 2, "{printed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_message_of_the_page_lists_the_tools() {
     let reader = Reader::started(&[PLAN], &[]);
     let printed = reader.ran(&block_of("docs/mcp.md", "echo"));

@@ -54,6 +54,12 @@ const CALLS: &[&str] = &[
     "POST /v1/inboxes/{inbox}/rotate-secret 200",
     "GET /v1/inboxes/{inbox}/deliveries?limit=1 200",
     "POST /v1/inboxes/{inbox}/deliveries/{inbox_delivery}/replay 202",
+    "POST /v1/triggers 201",
+    "GET /v1/triggers?limit=1 200",
+    "GET /v1/triggers/{trigger} 200",
+    "PUT /v1/triggers/{trigger} 200",
+    "POST /v1/triggers/{trigger}/evaluate 200",
+    "DELETE /v1/triggers/{trigger} 204",
     "DELETE /v1/inboxes/{inbox} 204",
     "GET /v1/usage/report?groupBy=outcome&from=2026-01-01&to=2036-01-01 200",
     "GET /v1/exports/focus?month=2026-11&day=20 200",
@@ -124,6 +130,10 @@ async fn called(service: &TestService, method: &str, path: &str, template: &str)
             .expect("a run that ended");
         *dir = json!(samples::work_dir(service, run));
     }
+    if let Some(inbox) = body.get_mut("inboxId") {
+        let known = client.get("/v1/inboxes").await.body;
+        *inbox = known["inboxes"][0]["id"].clone();
+    }
     let body = body.to_string();
     let json = [("content-type", "application/json")];
     client.send(method, path, &json, body.into_bytes()).await
@@ -166,7 +176,12 @@ async fn every_operation_answers_as_it_is_documented() {
     }
     let seed = Seed::of(&scene.service.service.cloud, &scene.service.org);
     let inbox_delivery = seed.inbox_delivery(&inbox).await.id;
+    let mut trigger = example_body("post", "/v1/triggers");
+    trigger["inboxId"] = json!(inbox);
+    let trigger = scene.client().post("/v1/triggers", &trigger).await;
+    let trigger = trigger.body["id"].as_str().unwrap().to_owned();
     let names = [
+        ("{trigger}", trigger.as_str()),
         ("{inbox}", inbox.as_str()),
         ("{inbox_delivery}", inbox_delivery.as_str()),
         ("{schedule}", schedule.as_str()),

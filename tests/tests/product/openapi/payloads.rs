@@ -7,9 +7,10 @@ use awo_domain::budget::{BudgetThresholdData, CreditsLowData};
 use awo_domain::event::TimelineEvent;
 use awo_domain::money::MicroCredits;
 use awo_domain::schedule::{PauseReason, ScheduleMissedData, SchedulePausedData};
+use awo_domain::trigger::{TriggerPauseReason, TriggerPausedData};
 use awo_domain::webhook::envelope;
 use awo_domain::webhook::{EventType, TEST_EVENT};
-use awo_domain::{BudgetId, EventId, ScheduleId, Timestamp, WebhookId};
+use awo_domain::{BudgetId, EventId, ScheduleId, Timestamp, TriggerId, WebhookId};
 use awo_tests::contract;
 use awo_tests::driven::DrivenRun;
 use serde_json::{Value, json};
@@ -72,7 +73,7 @@ async fn every_payload_is_as_the_document_says() {
 }
 
 /// What the store writes of events that are of no run.
-fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 4] {
+fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 5] {
     let credits = MicroCredits::from_credits;
     let budget = BudgetThresholdData {
         budget_id: BudgetId::new(at, 1),
@@ -101,11 +102,18 @@ fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 4] {
         from: at,
         to: at,
     };
+    let trigger = TriggerPausedData {
+        trigger_id: TriggerId::new(at, 1),
+        name: "Label agent".to_owned(),
+        reason: TriggerPauseReason::Refusals,
+        consecutive_refusals: 10,
+    };
     [
         (EventType::BudgetThreshold, json!(budget)),
         (EventType::CreditsLow, json!(low)),
         (EventType::SchedulePaused, json!(paused)),
         (EventType::ScheduleMissed, json!(missed)),
+        (EventType::TriggerPaused, json!(trigger)),
     ]
 }
 
