@@ -214,9 +214,12 @@ pub(crate) fn reading(path: &str) -> Call<'_> {
 /// A login as a segment of a path.
 fn segment(login: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let escaped = |byte: u8| match plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
+    let escaped = |byte: u8| {
+        if plain(byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
     };
     login.bytes().map(escaped).collect()
 }

@@ -149,7 +149,8 @@ impl GithubState {
     }
 
     fn permission(&self, login: &str) -> (u16, Value) {
-        let role = self.roles.get(login).map_or("read", String::as_str);
+        let login = login.replace("%5B", "[").replace("%5D", "]");
+        let role = self.roles.get(&login).map_or("read", String::as_str);
         // The permission has no names for what lies between.
         let permission = match role {
             "maintain" => "write",

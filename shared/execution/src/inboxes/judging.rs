@@ -2,7 +2,7 @@
 
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::inbox::delivery::{InboxDelivery, TriggerResult, TriggerResultKind};
-use awo_domain::{Error, InboxDeliveryId, OrgId, Timestamp};
+use awo_domain::{Error, OrgId, Timestamp, TriggerId};
 use awo_store::Store;
 use awo_triggers::{Event, Sender, event};
 use serde_json::Value;
@@ -120,7 +120,7 @@ pub(super) fn event_of<'a>(delivery: &InboxDelivery, body: &'a Value) -> Option<
 
 /// The result of a trigger that made none of a delivery.
 pub(super) fn without_order(
-    trigger: &awo_domain::TriggerId,
+    trigger: &TriggerId,
     result: TriggerResultKind,
     reason: Option<&str>,
 ) -> TriggerResult {
@@ -131,6 +131,3 @@ pub(super) fn without_order(
         work_order_id: None,
     }
 }
-
-/// The ids of a delivery that others joined.
-pub(super) type Gathered = Vec<InboxDeliveryId>;

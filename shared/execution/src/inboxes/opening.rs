@@ -5,7 +5,7 @@ use awo_contract::body::Object;
 use awo_domain::inbox::delivery::InboxDelivery;
 use awo_domain::schedule::{Origin, OriginKind};
 use awo_domain::trigger::subject::SubjectState;
-use awo_domain::trigger::{Trigger, TriggerPauseReason};
+use awo_domain::trigger::{Trigger, TriggerAction, TriggerPauseReason};
 use awo_domain::{Error, InboxDeliveryId, WorkOrderId};
 use awo_store::Store;
 use awo_store::triggers::subjects::CurrentSubject;
@@ -202,7 +202,6 @@ impl TriggerOpener {
 }
 
 fn request_kind(planned: &PlannedOrder<'_>) -> RequestKind {
-    use awo_domain::trigger::TriggerAction;
     match (planned.read.trigger.content.action, &planned.thread) {
         (TriggerAction::FollowUp, Some(_)) => RequestKind::FollowUp,
         (TriggerAction::FollowUp, None) => RequestKind::Adopt,

@@ -2,7 +2,7 @@
 
 use awo_domain::forge::ForgePermission;
 use awo_domain::source::{Branch, CommitId};
-use awo_domain::{InboxDeliveryId, OrgId, RunId, Timestamp, WorkOrderId};
+use awo_domain::{Error, InboxDeliveryId, OrgId, RunId, Timestamp, WorkOrderId};
 use awo_store::Store;
 use awo_triggers::{Branches, Event};
 use tokio::sync::OnceCell;
@@ -104,7 +104,7 @@ pub(super) async fn owner_of(
     store: &Store,
     org: &OrgId,
     event: &Event<'_>,
-) -> Result<Option<OwningThread>, awo_domain::Error> {
+) -> Result<Option<OwningThread>, Error> {
     let (Some(branches), Some(repository)) = (&event.branches, &event.repository) else {
         return Ok(None);
     };

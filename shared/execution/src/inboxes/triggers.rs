@@ -2,22 +2,23 @@
 //! asked again for ten minutes, and then refused.
 
 use awo_cloud::{Cloud, SetupError};
-use awo_domain::inbox::delivery::TriggerResultKind;
+use awo_domain::forge::ForgePermission;
+use awo_domain::inbox::delivery::{TriggerResult, TriggerResultKind};
 use awo_domain::trigger::subject::{Settling, SubjectState};
 use awo_domain::trigger::{
     OnForeign, PERMISSION_WAIT_MS, TriggerAction, TriggerEvent, TriggerPermission,
 };
-use awo_domain::{Error, Timestamp};
+use awo_domain::{Error, Timestamp, TriggerId, WorkOrderId};
 use awo_store::Store;
 use awo_store::triggers::CurrentTrigger;
 use awo_store::triggers::subjects::CurrentSubject;
-use awo_triggers::{Event, OwnAccount, Verdict, is_own_check, judge, judge_actor};
+use awo_triggers::{Event, OwnAccount, Verdict, is_own, is_own_check, judge, judge_actor};
 
 use super::bodies_of::BodyReader;
 use super::judging::{TriggerOutcome, without_order};
 use super::opening::{CreationOutcome, PlannedOrder, TriggerOpener};
 use super::scene::{EventScene, owner_of};
-use crate::git_access::{ForgeFault, GitHosts};
+use crate::git_access::{ForgeAccess, ForgeFault, GitHosts};
 
 /// Pause before a forge that did not answer is asked again, in milliseconds.
 const ASK_AGAIN_MS: i64 = 60_000;
@@ -163,7 +164,7 @@ impl TriggerJudge {
         event: &Event<'_>,
         own: &OwnAccount,
     ) -> Result<bool, Error> {
-        if is_own_check(event, own) || awo_triggers::is_own(event, own) {
+        if is_own_check(event, own) || is_own(event, own) {
             return Ok(true);
         }
         let is_of_commits = event.is(TriggerEvent::Push)
@@ -240,7 +241,7 @@ impl TriggerJudge {
         let needs = content.who.permission != TriggerPermission::Anyone;
         let permission = match login.filter(|_| needs) {
             Some(login) => scene.permission(access, login).await?,
-            None => awo_domain::forge::ForgePermission::None,
+            None => ForgePermission::None,
         };
         Ok(Some(
             match judge_actor(&content.who, &event, &access.own, permission) {
@@ -257,7 +258,7 @@ impl TriggerJudge {
         scene: &EventScene<'_>,
         read: &CurrentTrigger,
         (event, author): (&Event<'_>, Option<String>),
-        access: &crate::git_access::ForgeAccess,
+        access: &ForgeAccess,
     ) -> Result<Verdict, ForgeFault> {
         let owner = owner_of(&self.store, scene.org, event).await?;
         if owner.is_some_and(|owner| is_head(event, owner.commit.as_deref())) {
@@ -281,7 +282,7 @@ impl TriggerJudge {
         scene: &EventScene<'_>,
         event: &Event<'_>,
         subject: Option<&CurrentSubject>,
-    ) -> Result<Option<awo_domain::WorkOrderId>, Error> {
+    ) -> Result<Option<WorkOrderId>, Error> {
         let owner = owner_of(&self.store, scene.org, event).await?;
         let own = owner.map(|owner| owner.id);
         Ok(own.or_else(|| subject?.state.thread_id.clone()))
@@ -291,7 +292,7 @@ impl TriggerJudge {
     async fn gathers(
         &self,
         scene: &EventScene<'_>,
-        id: &awo_domain::TriggerId,
+        id: &TriggerId,
         (read, state): (CurrentSubject, SubjectState),
         until: Option<Timestamp>,
     ) -> Result<TriggerOutcome, Error> {
@@ -317,9 +318,10 @@ impl TriggerJudge {
         let id = planned.read.trigger.id.clone();
         let follows_up = planned.thread.is_some();
         let outcome = self.opener.open(scene, planned, bodies).await?;
-        let kind = match follows_up {
-            true => TriggerResultKind::FollowedUp,
-            false => TriggerResultKind::Created,
+        let kind = if follows_up {
+            TriggerResultKind::FollowedUp
+        } else {
+            TriggerResultKind::Created
         };
         Ok(match outcome {
             CreationOutcome::Created(order) => {
@@ -347,14 +349,14 @@ fn is_head(event: &Event<'_>, delivered: Option<&str>) -> bool {
     delivered.is_some() && commit.map(|commit| commit.as_str()) == delivered
 }
 
-fn done(result: awo_domain::inbox::delivery::TriggerResult) -> TriggerOutcome {
+fn done(result: TriggerResult) -> TriggerOutcome {
     TriggerOutcome {
         result,
         again_at: None,
     }
 }
 
-fn by_verdict(id: &awo_domain::TriggerId, verdict: Verdict) -> TriggerOutcome {
+fn by_verdict(id: &TriggerId, verdict: Verdict) -> TriggerOutcome {
     done(match verdict {
         Verdict::Ignored(reason) => without_order(id, TriggerResultKind::Ignored, Some(reason)),
         Verdict::Refused(reason) => without_order(id, TriggerResultKind::Refused, Some(reason)),
@@ -363,7 +365,7 @@ fn by_verdict(id: &awo_domain::TriggerId, verdict: Verdict) -> TriggerOutcome {
 }
 
 /// The outcome while the forge does not answer.
-fn unknown(id: &awo_domain::TriggerId, scene: &EventScene<'_>) -> TriggerOutcome {
+fn unknown(id: &TriggerId, scene: &EventScene<'_>) -> TriggerOutcome {
     let waited = scene.now().ms_since(scene.received.delivery.received_at);
     if waited >= PERMISSION_WAIT_MS {
         let refused = Verdict::Refused(PERMISSION_UNKNOWN);

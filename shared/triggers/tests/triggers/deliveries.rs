@@ -27,12 +27,11 @@ fn comment(is_pull: bool) -> Value {
             ),
         ],
     );
-    match is_pull {
-        true => with(
-            body,
-            &[("/issue/pull_request", json!({ "url": "https://api" }))],
-        ),
-        false => body,
+    if is_pull {
+        let pull = json!({ "url": "https://api" });
+        with(body, &[("/issue/pull_request", pull)])
+    } else {
+        body
     }
 }
 
@@ -82,21 +81,21 @@ fn gitlab_push() -> Value {
     })
 }
 
+/// A forge, the header and the body of a delivery of it, and the event.
+type EventRow = (ForgeKind, &'static str, Value, E);
+
 /// Every event with a delivery of it, at each forge that sends it.
-fn table() -> Vec<(ForgeKind, &'static str, Value, E)> {
+fn table() -> Vec<EventRow> {
+    [of_github(), of_gitea(), of_gitlab()].concat()
+}
+
+/// Those of Github.
+#[rustfmt::skip]
+fn of_github() -> Vec<EventRow> {
     let merged = |body: Value| with(body, &[("/pull_request/merged", json!(true))]);
     let action = |action: &str| with(labeled_issue(), &[("/action", json!(action))]);
-    let label = [(
-        "/changes",
-        json!({ "labels": { "previous": [], "current": [{ "title": "agent" }] } }),
-    )];
-    let assigned = [(
-        "/changes",
-        json!({ "assignees": { "previous": [], "current": [{}] } }),
-    )];
     let review = json!({ "state": "changes_requested", "body": "No.", "user": { "login": "bob" } });
     let reviewed = with(pull_request("submitted"), &[("/review", review)]);
-    let moved = [("/object_attributes/oldrev", json!(SHA))];
     vec![
         (Github, "issues", action("opened"), E::IssueOpened),
         (Github, "issues", labeled_issue(), E::IssueLabeled),
@@ -105,128 +104,58 @@ fn table() -> Vec<(ForgeKind, &'static str, Value, E)> {
         (Github, "issue_comment", comment(true), E::CommentCreated),
         (Github, "pull_request_review", reviewed, E::ReviewSubmitted),
         (Github, "push", push(), E::Push),
-        (
-            Github,
-            "pull_request",
-            pull_request("opened"),
-            E::PullRequestOpened,
-        ),
-        (
-            Github,
-            "pull_request",
-            pull_request("synchronize"),
-            E::PullRequestUpdated,
-        ),
-        (
-            Github,
-            "pull_request",
-            pull_request("labeled"),
-            E::PullRequestLabeled,
-        ),
-        (
-            Github,
-            "pull_request",
-            merged(pull_request("closed")),
-            E::PullRequestMerged,
-        ),
+        (Github, "pull_request", pull_request("opened"), E::PullRequestOpened),
+        (Github, "pull_request", pull_request("synchronize"), E::PullRequestUpdated),
+        (Github, "pull_request", pull_request("labeled"), E::PullRequestLabeled),
+        (Github, "pull_request", merged(pull_request("closed")), E::PullRequestMerged),
+        (Github, "check_run", check_run("completed", "failure"), E::CheckFailed),
+        (Github, "check_run", check_run("rerequested", "success"), E::CheckRerequested),
+    ]
+}
+
+/// Those of Gitea.
+#[rustfmt::skip]
+fn of_gitea() -> Vec<EventRow> {
+    let merged = |body: Value| with(body, &[("/pull_request/merged", json!(true))]);
+    let action = |action: &str| with(labeled_issue(), &[("/action", json!(action))]);
+    vec![
         (Gitea, "issues", action("opened"), E::IssueOpened),
         (Gitea, "issues", action("label_updated"), E::IssueLabeled),
         (Gitea, "issues", action("assigned"), E::IssueAssigned),
         (Gitea, "issue_comment", comment(false), E::CommentCreated),
-        (
-            Gitea,
-            "pull_request_rejected",
-            pull_request("reviewed"),
-            E::ReviewSubmitted,
-        ),
+        (Gitea, "pull_request_rejected", pull_request("reviewed"), E::ReviewSubmitted),
         (Gitea, "push", push(), E::Push),
-        (
-            Gitea,
-            "pull_request",
-            pull_request("opened"),
-            E::PullRequestOpened,
-        ),
-        (
-            Gitea,
-            "pull_request",
-            pull_request("synchronized"),
-            E::PullRequestUpdated,
-        ),
-        (
-            Gitea,
-            "pull_request",
-            pull_request("label_updated"),
-            E::PullRequestLabeled,
-        ),
-        (
-            Gitea,
-            "pull_request",
-            merged(pull_request("closed")),
-            E::PullRequestMerged,
-        ),
+        (Gitea, "pull_request", pull_request("opened"), E::PullRequestOpened),
+        (Gitea, "pull_request", pull_request("synchronized"), E::PullRequestUpdated),
+        (Gitea, "pull_request", pull_request("label_updated"), E::PullRequestLabeled),
+        (Gitea, "pull_request", merged(pull_request("closed")), E::PullRequestMerged),
+    ]
+}
+
+/// Those of Gitlab.
+#[rustfmt::skip]
+fn of_gitlab() -> Vec<EventRow> {
+    let label = [(
+        "/changes",
+        json!({ "labels": { "previous": [], "current": [{ "title": "agent" }] } }),
+    )];
+    let assigned = [(
+        "/changes",
+        json!({ "assignees": { "previous": [], "current": [{}] } }),
+    )];
+    let moved = [("/object_attributes/oldrev", json!(SHA))];
+    vec![
         (Gitlab, "Issue Hook", gitlab_issue("open"), E::IssueOpened),
-        (
-            Gitlab,
-            "Issue Hook",
-            with(gitlab_issue("update"), &label),
-            E::IssueLabeled,
-        ),
-        (
-            Gitlab,
-            "Issue Hook",
-            with(gitlab_issue("update"), &assigned),
-            E::IssueAssigned,
-        ),
+        (Gitlab, "Issue Hook", with(gitlab_issue("update"), &label), E::IssueLabeled),
+        (Gitlab, "Issue Hook", with(gitlab_issue("update"), &assigned), E::IssueAssigned),
         (Gitlab, "Note Hook", gitlab_note("Issue"), E::CommentCreated),
-        (
-            Gitlab,
-            "Note Hook",
-            gitlab_note("MergeRequest"),
-            E::CommentCreated,
-        ),
-        (
-            Gitlab,
-            "Merge Request Hook",
-            merge_request("approved"),
-            E::ReviewSubmitted,
-        ),
+        (Gitlab, "Note Hook", gitlab_note("MergeRequest"), E::CommentCreated),
+        (Gitlab, "Merge Request Hook", merge_request("approved"), E::ReviewSubmitted),
         (Gitlab, "Push Hook", gitlab_push(), E::Push),
-        (
-            Gitlab,
-            "Merge Request Hook",
-            merge_request("open"),
-            E::PullRequestOpened,
-        ),
-        (
-            Gitlab,
-            "Merge Request Hook",
-            with(merge_request("update"), &moved),
-            E::PullRequestUpdated,
-        ),
-        (
-            Gitlab,
-            "Merge Request Hook",
-            with(merge_request("update"), &label),
-            E::PullRequestLabeled,
-        ),
-        (
-            Gitlab,
-            "Merge Request Hook",
-            merge_request("merge"),
-            E::PullRequestMerged,
-        ),
-        (
-            Github,
-            "check_run",
-            check_run("completed", "failure"),
-            E::CheckFailed,
-        ),
-        (
-            Github,
-            "check_run",
-            check_run("rerequested", "success"),
-            E::CheckRerequested,
-        ),
+        (Gitlab, "Merge Request Hook", merge_request("open"), E::PullRequestOpened),
+        (Gitlab, "Merge Request Hook", with(merge_request("update"), &moved), E::PullRequestUpdated),
+        (Gitlab, "Merge Request Hook", with(merge_request("update"), &label), E::PullRequestLabeled),
+        (Gitlab, "Merge Request Hook", merge_request("merge"), E::PullRequestMerged),
         (Gitlab, "Pipeline Hook", pipeline("failed"), E::CheckFailed),
     ]
 }

@@ -1,5 +1,10 @@
 //! Deliveries of each forge, what triggers make of them, and what of them gets into a prompt.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has to fail loudly"
+)]
+
 mod deliveries;
 mod hostile;
 mod judging;

@@ -147,6 +147,22 @@ fn of_some(mut answer: Answer) -> Answer {
     answer
 }
 
+/// The deliveries of a sender: one that is stored, and its duplicate.
+async fn receives(scene: &Scene, inbox: &str, secret: &str) {
+    for status in [202, 200] {
+        let delivery = example_body("post", "/v1/hooks/{inboxId}").to_string();
+        let path = format!("/v1/hooks/{inbox}");
+        let signature = format!("sha256={}", digits(secret, delivery.as_bytes()));
+        let headers = [
+            ("content-type", "application/json"),
+            ("x-hub-signature-256", signature.as_str()),
+        ];
+        let sender = scene.client().with_key(None);
+        let received = sender.send("POST", &path, &headers, delivery.into_bytes());
+        example("receive-delivery", status, &received.await);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_answers_as_it_is_documented() {
     let scene = Scene::new().await;
@@ -162,18 +178,7 @@ async fn every_operation_answers_as_it_is_documented() {
     let inbox = scene.client().post("/v1/inboxes", &inbox).await;
     let secret = inbox.body["secret"].as_str().unwrap();
     let inbox = InboxId::parse(inbox.body["inbox"]["id"].as_str().unwrap()).unwrap();
-    for status in [202, 200] {
-        let delivery = example_body("post", "/v1/hooks/{inboxId}").to_string();
-        let path = format!("/v1/hooks/{inbox}");
-        let signature = format!("sha256={}", digits(secret, delivery.as_bytes()));
-        let headers = [
-            ("content-type", "application/json"),
-            ("x-hub-signature-256", signature.as_str()),
-        ];
-        let sender = scene.client().with_key(None);
-        let received = sender.send("POST", &path, &headers, delivery.into_bytes());
-        example("receive-delivery", status, &received.await);
-    }
+    receives(&scene, inbox.as_str(), secret).await;
     let seed = Seed::of(&scene.service.service.cloud, &scene.service.org);
     let inbox_delivery = seed.inbox_delivery(&inbox).await.id;
     let mut trigger = example_body("post", "/v1/triggers");
