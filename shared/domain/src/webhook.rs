@@ -18,6 +18,7 @@ use crate::Timestamp;
 use crate::budget::{BUDGET_THRESHOLD, CREDITS_LOW};
 use crate::event::TimelineEventType;
 use crate::names::variants;
+use crate::pull_request::{PULL_REQUEST_CLOSED, PULL_REQUEST_MERGED};
 use crate::schedule::{SCHEDULE_MISSED, SCHEDULE_PAUSED};
 use crate::schema::TypeSchema;
 use crate::webhook::target::WebhookUrl;
@@ -71,6 +72,10 @@ pub enum EventType {
     SchedulePaused,
     /// Times of a schedule were missed.
     ScheduleMissed,
+    /// A pull request of a thread was merged.
+    PullRequestMerged,
+    /// A pull request of a thread was closed without a merge.
+    PullRequestClosed,
 }
 
 /// What a webhook's event is a delivery of. Name, payload and description stand there.
@@ -117,6 +122,8 @@ impl EventType {
             EventType::CreditsLow => Organization(&CREDITS_LOW),
             EventType::SchedulePaused => Organization(&SCHEDULE_PAUSED),
             EventType::ScheduleMissed => Organization(&SCHEDULE_MISSED),
+            EventType::PullRequestMerged => Organization(&PULL_REQUEST_MERGED),
+            EventType::PullRequestClosed => Organization(&PULL_REQUEST_CLOSED),
         }
     }
 
@@ -207,6 +214,8 @@ mod tests {
             "credits.low",
             "schedule.paused",
             "schedule.missed",
+            "pull_request.merged",
+            "pull_request.closed",
         ];
         for (kind, name) in EventType::ALL.into_iter().zip(names) {
             assert_eq!(json!(kind), json!(name));

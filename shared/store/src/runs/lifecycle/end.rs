@@ -17,6 +17,7 @@ use crate::engine::change::Change;
 use crate::engine::item::runs_with;
 use crate::engine::key::Key;
 use crate::engine::transaction::Transaction;
+use crate::pull_requests::PullRequestDelivery;
 use crate::runs::Run;
 use crate::runs::lifecycle::lease::{Lease, STOPPING_MS};
 use crate::runs::lifecycle::settle::{Charge, Settling, log_settled};
@@ -231,10 +232,32 @@ impl End<'_> {
         if let Ender::Client { stopping, .. } = self.ender {
             transaction = transaction.cascade(org, self.order, stopping, self.now)?;
         }
+        if let Some(url) = &self.ending.pr_url {
+            let verified_commit = self.is_verified().then(|| self.commit()).flatten();
+            transaction = transaction.delivered_to(
+                org,
+                &PullRequestDelivery {
+                    order: self.order,
+                    url,
+                    verified_commit,
+                    now: self.now,
+                },
+            );
+        }
         let key = Key::work_order(org, &run.work_order_id);
         Ok(transaction
             .update(&key, self.ended_order(to))
             .update(&Key::tally(org), tally))
+    }
+
+    fn is_verified(&self) -> bool {
+        self.run.verified && self.ending.end == RunEnd::Succeeded
+    }
+
+    /// The last commit.
+    fn commit(&self) -> Option<&str> {
+        let commit = self.ending.commit.as_ref().or(self.run.commit.as_ref());
+        commit.map(String::as_str)
     }
 
     fn order_status(&self) -> Result<WorkOrderStatus, Error> {
@@ -248,10 +271,10 @@ impl End<'_> {
 
     fn ended_order(&self, to: WorkOrderStatus) -> Change {
         let from = self.order.status;
-        let verified = self.run.verified && self.ending.end == RunEnd::Succeeded;
         let order = Change::new()
             .move_order(self.org, &self.run.run_id, from, to)
-            .set("verified", verified);
+            .set_some("prUrl", self.ending.pr_url.as_ref())
+            .set("verified", self.is_verified());
         let waits = from == WorkOrderStatus::WaitingForChildren;
         let order = if waits {
             order.when_option("sealedAt", self.order.sealed_at)
@@ -313,7 +336,7 @@ impl End<'_> {
             .set_or_remove("waitsSince", run.waits_since)
             .set_some("stop", self.stop())
             .set_some("workDir", run.work_dir.as_ref())
-            .set_some("commit", ending.commit.as_ref().or(run.commit.as_ref()))
+            .set_some("commit", self.commit())
             .set_some("branch", ending.branch.as_ref())
             .set_some("prUrl", ending.pr_url.as_ref())
             .set_some("error", ending.end.error())
