@@ -184,6 +184,7 @@ impl Dump {
         self.check_verifications(&mut broken);
         self.check_usage(&mut broken);
         self.check_costs(&mut broken);
+        self.check_outcomes(&mut broken);
         self.check_statements(&mut broken);
         self.check_budgets(&mut broken);
         self.check_subscribers(&mut broken);

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use awo_domain::budget::{BudgetThresholdData, CreditsLowData};
 use awo_domain::event::TimelineEvent;
 use awo_domain::money::MicroCredits;
+use awo_domain::pull_request::{PullRequestChangedData, ThreadCost};
 use awo_domain::schedule::{PauseReason, ScheduleMissedData, SchedulePausedData};
 use awo_domain::webhook::envelope;
 use awo_domain::webhook::{EventType, TEST_EVENT};
-use awo_domain::{BudgetId, EventId, ScheduleId, Timestamp, WebhookId};
+use awo_domain::{BudgetId, EventId, ScheduleId, Timestamp, WebhookId, WorkOrderId};
 use awo_tests::contract;
 use awo_tests::driven::DrivenRun;
 use serde_json::{Value, json};
@@ -72,7 +73,7 @@ async fn every_payload_is_as_the_document_says() {
 }
 
 /// What the store writes of events that are of no run.
-fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 4] {
+fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 6] {
     let credits = MicroCredits::from_credits;
     let budget = BudgetThresholdData {
         budget_id: BudgetId::new(at, 1),
@@ -101,11 +102,22 @@ fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 4] {
         from: at,
         to: at,
     };
+    let thread_id = WorkOrderId::new(at, 1);
+    let pull_request = PullRequestChangedData {
+        work_order_id: thread_id.clone(),
+        thread_id,
+        pr_url: "https://git.example.com/acme/app/pull/1".to_owned(),
+        cost: ThreadCost {
+            credits: credits(42),
+        },
+    };
     [
         (EventType::BudgetThreshold, json!(budget)),
         (EventType::CreditsLow, json!(low)),
         (EventType::SchedulePaused, json!(paused)),
         (EventType::ScheduleMissed, json!(missed)),
+        (EventType::PullRequestMerged, json!(pull_request)),
+        (EventType::PullRequestClosed, json!(pull_request)),
     ]
 }
 
