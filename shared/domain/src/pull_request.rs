@@ -4,7 +4,7 @@ mod event;
 mod state;
 mod tracked;
 
-pub use event::{PULL_REQUEST_CLOSED, PULL_REQUEST_MERGED, PullRequestChangedData, ThreadCost};
+pub use event::{OutcomeCost, PULL_REQUEST_CLOSED, PULL_REQUEST_MERGED, PullRequestChangedData};
 pub use state::{PullRequestState, PullRequestStatus};
 pub use tracked::{ASKED_EACH_MS, ASKED_FOR_MS, KnownPullRequest, PullRequest};
 

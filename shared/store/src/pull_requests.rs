@@ -2,8 +2,8 @@
 //! that it is as it was read. It is due while its forge is to be asked.
 
 use awo_domain::pull_request::{
-    ASKED_EACH_MS, PullRequest, PullRequestChangedData, PullRequestState, PullRequestStatus,
-    PullRequestUrl, ThreadCost,
+    ASKED_EACH_MS, OutcomeCost, PullRequest, PullRequestChangedData, PullRequestState,
+    PullRequestStatus, PullRequestUrl,
 };
 use awo_domain::webhook::identity::event_id_of;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
@@ -311,7 +311,7 @@ impl Store {
                     thread_id: new.thread_id.clone(),
                     work_order_id: new.work_order_id.clone(),
                     pr_url: new.url.as_str().to_owned(),
-                    cost: ThreadCost { credits },
+                    cost: OutcomeCost { credits },
                 }),
             };
             let revision = replaced.revision.to_string();

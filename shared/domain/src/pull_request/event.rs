@@ -36,13 +36,13 @@ pub struct PullRequestChangedData {
     /// The page of the pull request.
     pub pr_url: String,
     /// The cost of the thread so far.
-    pub cost: ThreadCost,
+    pub cost: OutcomeCost,
 }
 
-/// The cost of a thread.
+/// The cost of a thread, as outcomes count it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ThreadCost {
+pub struct OutcomeCost {
     /// Credits of all its runs, less refunds.
     pub credits: MicroCredits,
 }
@@ -53,7 +53,7 @@ fn sample(now: Timestamp) -> serde_json::Value {
         thread_id: id.clone(),
         work_order_id: id,
         pr_url: "https://github.com/acme/shop/pull/7".to_owned(),
-        cost: ThreadCost {
+        cost: OutcomeCost {
             credits: MicroCredits::from_credits(42),
         },
     })

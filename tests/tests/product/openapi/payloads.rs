@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use awo_domain::budget::{BudgetThresholdData, CreditsLowData};
 use awo_domain::event::TimelineEvent;
 use awo_domain::money::MicroCredits;
-use awo_domain::pull_request::{PullRequestChangedData, ThreadCost};
+use awo_domain::pull_request::{OutcomeCost, PullRequestChangedData};
 use awo_domain::schedule::{PauseReason, ScheduleMissedData, SchedulePausedData};
 use awo_domain::webhook::envelope;
 use awo_domain::webhook::{EventType, TEST_EVENT};
@@ -107,7 +107,7 @@ fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 6] {
         work_order_id: thread_id.clone(),
         thread_id,
         pr_url: "https://git.example.com/acme/app/pull/1".to_owned(),
-        cost: ThreadCost {
+        cost: OutcomeCost {
             credits: credits(42),
         },
     };
