@@ -33,6 +33,8 @@ const PARTITIONS: [(&str, &[&str]); 6] = [
             "#cost",
             "#costnew",
             "#costsum",
+            "#outcome",
+            "#pull",
             "#verification",
         ],
     ),

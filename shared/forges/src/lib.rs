@@ -18,7 +18,7 @@ use awo_domain::pull_request::PullRequestUrl;
 use http::StatusCode;
 use serde_json::Value;
 
-use rest::Changed;
+use rest::MarkedAnswer;
 
 pub use awo_domain::pull_request::{PullRequestState, PullRequestStatus};
 
@@ -85,10 +85,10 @@ pub enum StateAnswer {
 
 impl StateAnswer {
     fn of(
-        changed: Option<Changed>,
+        changed: Option<MarkedAnswer>,
         state: impl FnOnce(&Value) -> Option<PullRequestState>,
     ) -> Result<StateAnswer, Fault> {
-        let Some(Changed { body, etag }) = changed else {
+        let Some(MarkedAnswer { body, etag }) = changed else {
             return Ok(StateAnswer::Unchanged);
         };
         let state = state(&body).ok_or_else(unreadable)?;

@@ -31,14 +31,14 @@ pub(crate) struct Call<'a> {
 }
 
 /// An answer as it came.
-struct Received {
+struct RawAnswer {
     status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
 /// An answer to a conditional request.
-pub(crate) struct Changed {
+pub(crate) struct MarkedAnswer {
     pub(crate) body: Value,
     /// The mark by which the next request is conditional.
     pub(crate) etag: Option<String>,
@@ -99,7 +99,7 @@ impl Rest {
         path: &str,
         etag: Option<&str>,
         judge: impl FnOnce(StatusCode, &HeaderMap, &[u8]) -> Result<Value, Fault>,
-    ) -> Result<Option<Changed>, Fault> {
+    ) -> Result<Option<MarkedAnswer>, Fault> {
         let call = Call {
             method: Method::GET,
             path,
@@ -120,13 +120,13 @@ impl Rest {
             .get(ETAG)
             .and_then(|etag| etag.to_str().ok());
         let etag = etag.filter(|etag| (1..=MAX_ETAG).contains(&etag.len()));
-        Ok(Some(Changed {
+        Ok(Some(MarkedAnswer {
             body,
             etag: etag.map(str::to_owned),
         }))
     }
 
-    async fn send(&self, call: &Call<'_>, mark: Option<HeaderValue>) -> Result<Received, Fault> {
+    async fn send(&self, call: &Call<'_>, mark: Option<HeaderValue>) -> Result<RawAnswer, Fault> {
         let url = format!("{}/{}", self.address, call.path);
         let mut url = Url::parse(&url).map_err(|why| lost(&why.to_string()))?;
         if !call.query.is_empty() {
@@ -153,7 +153,7 @@ impl Rest {
             }
             bytes.extend_from_slice(&chunk);
         }
-        Ok(Received {
+        Ok(RawAnswer {
             status,
             headers,
             body: bytes,

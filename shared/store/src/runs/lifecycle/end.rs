@@ -3,6 +3,8 @@
 //! Of two concurrent ends, one does nothing. A run that waits for its children ends in the same
 //! way, with or without its old lease.
 
+mod delivery;
+
 use awo_domain::control::StopRequest;
 use awo_domain::event::{Lifecycle, RunEnding};
 use awo_domain::pull_request::PullRequestUrl;
@@ -17,7 +19,6 @@ use crate::engine::change::Change;
 use crate::engine::item::runs_with;
 use crate::engine::key::Key;
 use crate::engine::transaction::Transaction;
-use crate::pull_requests::PullRequestDelivery;
 use crate::runs::Run;
 use crate::runs::lifecycle::lease::{Lease, STOPPING_MS};
 use crate::runs::lifecycle::settle::{Charge, Settling, log_settled};
@@ -232,32 +233,13 @@ impl End<'_> {
         if let Ender::Client { stopping, .. } = self.ender {
             transaction = transaction.cascade(org, self.order, stopping, self.now)?;
         }
-        if let Some(url) = &self.ending.pr_url {
-            let verified_commit = self.is_verified().then(|| self.commit()).flatten();
-            transaction = transaction.delivered_to(
-                org,
-                &PullRequestDelivery {
-                    order: self.order,
-                    url,
-                    verified_commit,
-                    now: self.now,
-                },
-            );
+        if let Some(delivery) = self.delivery() {
+            transaction = transaction.delivered_to(org, &delivery);
         }
         let key = Key::work_order(org, &run.work_order_id);
         Ok(transaction
             .update(&key, self.ended_order(to))
             .update(&Key::tally(org), tally))
-    }
-
-    fn is_verified(&self) -> bool {
-        self.run.verified && self.ending.end == RunEnd::Succeeded
-    }
-
-    /// The last commit.
-    fn commit(&self) -> Option<&str> {
-        let commit = self.ending.commit.as_ref().or(self.run.commit.as_ref());
-        commit.map(String::as_str)
     }
 
     fn order_status(&self) -> Result<WorkOrderStatus, Error> {
