@@ -108,7 +108,7 @@ async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<A
     } else if routes::SHARE_BASELINE.matches(path) {
         baseline::handle(&state, &request, now).await
     } else if routes::RECORD_TURN.matches(path) {
-        turn::handle(&state, &request).await
+        turn::handle(&state, &request, now).await
     } else if routes::KEEP_DIFF.matches(path) {
         diff::handle(&state, &request, now).await
     } else {

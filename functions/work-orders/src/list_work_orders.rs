@@ -59,13 +59,19 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         .last()
         .filter(|_| page.has_more)
         .map(|order| order.id.as_str());
-    let prompts = store.prompts(call.org(), &page.items).await?;
+    let (prompts, pull_requests) = tokio::try_join!(
+        store.prompts(call.org(), &page.items),
+        store.pull_requests_of(call.org(), &page.items),
+    )?;
     // Those that were purged meanwhile have none.
     let items = page
         .items
         .iter()
-        .zip(&prompts)
-        .filter_map(|(order, prompt)| Some(json!(WorkOrderShape::of(order, prompt.as_ref()?))))
+        .zip(prompts.iter().zip(&pull_requests))
+        .filter_map(|(order, (prompt, pull))| {
+            let shape = WorkOrderShape::of(order, prompt.as_ref()?, pull.as_ref());
+            Some(json!(shape))
+        })
         .collect();
     Answer::ok(paging.body("workOrders", items, total, next))
 }

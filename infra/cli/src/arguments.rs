@@ -133,6 +133,8 @@ pub enum Command {
     Runs(Runs),
     /// Show the credit balance and the newest transactions
     Credits(Credits),
+    /// Show the pull requests of threads: merged, closed and open, and the cost of a merged one
+    Outcomes(crate::outcomes::Outcomes),
     /// Show the usage of finished runs by model or day, or their charges by tenant or cost label
     Usage(Usage),
     /// Print the address of the console, a page that shows money and runs in a browser

@@ -35,6 +35,7 @@ mod logs;
 mod mcp;
 mod next_step;
 mod options;
+mod outcomes;
 mod output;
 mod paint;
 mod plugins;
@@ -184,6 +185,7 @@ async fn on_service(
         Command::List(filter) => list::list(client, filter, output).await,
         Command::Runs(filter) => list::runs(client, filter, output).await,
         Command::Credits(wanted) => list::credits(client, wanted, output).await,
+        Command::Outcomes(wanted) => outcomes::run(client, wanted, output).await,
         Command::Usage(wanted) => usage::run(client, wanted, output).await,
         Command::Console => console::run(client, output).await,
         Command::Finance(wanted) => finance::run(client, &wanted.action, output).await,

@@ -15,6 +15,7 @@ pub mod field;
 pub mod inboxes;
 pub mod operation;
 pub mod operations;
+pub mod outcomes;
 pub mod page;
 pub mod path_id;
 pub mod profiles;

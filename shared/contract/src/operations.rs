@@ -9,6 +9,7 @@ pub(crate) mod environments;
 pub(crate) mod inboxes;
 pub(crate) mod mcp;
 pub(crate) mod openapi;
+pub(crate) mod outcomes;
 pub(crate) mod profiles;
 pub(crate) mod queue;
 pub(crate) mod runs;
@@ -32,6 +33,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         audit::all,
         profiles::all,
         credits::all,
+        outcomes::all,
         budgets::all,
         templates::all,
         environments::all,

@@ -14,6 +14,7 @@ pub use crate::operations::environments::*;
 pub use crate::operations::inboxes::*;
 pub use crate::operations::mcp::*;
 pub use crate::operations::openapi::*;
+pub use crate::operations::outcomes::*;
 pub use crate::operations::profiles::*;
 pub use crate::operations::queue::*;
 pub use crate::operations::runs::*;
@@ -207,6 +208,7 @@ const GROUPS: &[&[Route]] = &[
     operations::runs::ALL,
     operations::queue::ALL,
     operations::credits::ALL,
+    operations::outcomes::ALL,
     operations::budgets::ALL,
     operations::templates::ALL,
     operations::environments::ALL,

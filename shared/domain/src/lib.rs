@@ -21,6 +21,7 @@ pub mod ledger;
 pub mod manual;
 pub mod money;
 mod names;
+pub mod outcome;
 pub mod plugin;
 pub mod profile;
 pub mod pull_request;

@@ -15,6 +15,7 @@ use crate::inbox::delivery::{InboxOutcome, TriggerResultKind};
 use crate::inbox::{DuplicateRule, InboxKind, SignatureEncoding};
 use crate::ledger::TransactionType;
 use crate::profile::{Baseline, GitMode, StrategyType};
+use crate::pull_request::PullRequestStatus;
 use crate::run::{RunErrorCode, RunStatus};
 use crate::schedule::{CatchUp, FiringResult, OriginKind, Overlap, PauseReason};
 use crate::trigger::{
@@ -88,6 +89,7 @@ names_as_serde_has_them!(
     Period,
     ForgeKind,
     Provider,
+    PullRequestStatus,
     RegistryKind,
     ReviewState,
     RunErrorCode,

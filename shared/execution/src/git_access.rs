@@ -57,6 +57,13 @@ pub struct GitAccess {
     app: Option<(AppSetting, Option<ForgeSetting>)>,
 }
 
+/// What a call of a repository's forge needs.
+struct Connection {
+    credential: GitCredential,
+    api: Api,
+    app: Option<AppSetting>,
+}
+
 /// A forge at a repository, with the account of its token.
 pub struct ForgeAccess {
     /// The forge.
@@ -169,14 +176,14 @@ impl GitHosts {
         repository: &Repository,
         now: Timestamp,
     ) -> Result<Option<ForgeAccess>, ForgeFault> {
-        let access = self.of(org, repository, now).await?;
-        let (app, forge_of_app) = access.app.unzip();
-        let setting = access.forge.or(forge_of_app.flatten());
-        let hosted = HostedRepository::parse(repository.as_str());
-        let api = hosted.and_then(|hosted| Forge::api(&hosted, setting.as_ref(), &self.hosts));
-        let (Some(credential), Some(api)) = (access.credential, api) else {
+        let Some(connection) = self.connection(org, repository, now).await? else {
             return Ok(None);
         };
+        let Connection {
+            credential,
+            api,
+            app,
+        } = connection;
         let acting = app.filter(|_| credential.kind == Some(CredentialKind::App));
         let login = match acting {
             Some(app) => Some(
@@ -197,6 +204,43 @@ impl GitHosts {
                 login: Some(login),
                 app_id: app.map(|app| app.app_id),
             },
+        }))
+    }
+
+    /// The forge of a repository, with the organization's credential; none without a credential, and where the host
+    /// has no forge.
+    ///
+    /// # Errors
+    /// As [`GitHosts::of`].
+    pub async fn connect(
+        &self,
+        org: &OrgId,
+        repository: &Repository,
+        now: Timestamp,
+    ) -> Result<Option<Forge>, Error> {
+        let connection = self.connection(org, repository, now).await?;
+        let connect = |connection: Connection| {
+            Forge::connect(connection.api, &self.hosts, &connection.credential.token)
+        };
+        connection.map(connect).transpose().map_err(Error::internal)
+    }
+
+    async fn connection(
+        &self,
+        org: &OrgId,
+        repository: &Repository,
+        now: Timestamp,
+    ) -> Result<Option<Connection>, Error> {
+        let access = self.of(org, repository, now).await?;
+        let (app, forge_of_app) = access.app.unzip();
+        let setting = access.forge.or(forge_of_app.flatten());
+        let hosted = HostedRepository::parse(repository.as_str());
+        let api = hosted.and_then(|hosted| Forge::api(&hosted, setting.as_ref(), &self.hosts));
+        let both = access.credential.zip(api);
+        Ok(both.map(|(credential, api)| Connection {
+            credential,
+            api,
+            app,
         }))
     }
 

@@ -11,6 +11,7 @@ pub mod git_access;
 pub mod inboxes;
 pub mod launcher;
 pub mod opening;
+pub mod outcomes;
 pub mod parents;
 pub mod purger;
 pub mod request;

@@ -8,8 +8,8 @@ use crate::accounts::reading;
 use crate::judgement::{judge, too_many};
 use crate::rest::{Call, Rest};
 use crate::{
-    Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState, github,
-    unreadable,
+    Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState,
+    StateAnswer, github, unreadable,
 };
 
 /// Beginning of the title of a draft: the first of those that a server has by default.
@@ -197,6 +197,18 @@ impl Gitea {
             body: None,
         });
         github::state(&shown.await?).ok_or_else(unreadable)
+    }
+
+    pub(crate) async fn state_since(
+        &self,
+        number: u64,
+        etag: Option<&str>,
+    ) -> Result<StateAnswer, Fault> {
+        let judge =
+            |status: StatusCode, headers: &_, body: &[u8]| judge(status, headers, body, too_many);
+        let path = format!("{}/pulls/{number}", self.repository);
+        let changed = self.rest.read_since(&path, etag, judge).await?;
+        StateAnswer::of(changed, github::state)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::accounts::reading;
 use crate::rest::{Call, Rest};
 use crate::{
     Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState,
-    PullRequestStatus, unreadable,
+    PullRequestStatus, StateAnswer, unreadable,
 };
 
 /// How many pull requests of one branch it is asked for.
@@ -143,6 +143,19 @@ impl Github {
         });
         state(&shown.await?).ok_or_else(unreadable)
     }
+
+    pub(crate) async fn state_since(
+        &self,
+        number: u64,
+        etag: Option<&str>,
+    ) -> Result<StateAnswer, Fault> {
+        let path = format!("pulls/{number}");
+        let judge = |status, headers: &_, body: &[u8]| {
+            judgement::judge(status, headers, body, self.is_known)
+        };
+        let changed = self.rest.read_since(&path, etag, judge).await?;
+        StateAnswer::of(changed, state)
+    }
 }
 
 /// Headers of every call beside token and user agent.
@@ -215,6 +228,7 @@ pub(crate) fn state(pull_request: &Value) -> Option<PullRequestState> {
         // An open one has the commit of a trial.
         merged_commit: commit.filter(|_| is_merged).map(str::to_owned),
         head: pull_request["head"]["sha"].as_str().map(str::to_owned),
+        updated_at: time(&pull_request["updated_at"]),
     })
 }
 

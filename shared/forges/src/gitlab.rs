@@ -8,7 +8,7 @@ use crate::judgement::{judge, too_many};
 use crate::rest::{Call, Rest};
 use crate::{
     Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState,
-    PullRequestStatus, github, unreadable,
+    PullRequestStatus, StateAnswer, github, unreadable,
 };
 
 /// Beginning of the title of a draft.
@@ -161,6 +161,18 @@ impl Gitlab {
         let shown = self.get(&self.merge_request(number), &[]).await?;
         state(&shown).ok_or_else(unreadable)
     }
+
+    pub(crate) async fn state_since(
+        &self,
+        number: u64,
+        etag: Option<&str>,
+    ) -> Result<StateAnswer, Fault> {
+        let judge =
+            |status: StatusCode, headers: &_, body: &[u8]| judge(status, headers, body, too_many);
+        let path = self.merge_request(number);
+        let changed = self.rest.read_since(&path, etag, judge).await?;
+        StateAnswer::of(changed, state)
+    }
 }
 
 /// What a new merge request and a changed one have in common.
@@ -203,6 +215,7 @@ fn state(merge_request: &Value) -> Option<PullRequestState> {
             .filter(|_| status == PullRequestStatus::Closed),
         merged_commit: merged_commit.filter(|_| status == PullRequestStatus::Merged),
         head: text("sha"),
+        updated_at: github::time(&merge_request["updated_at"]),
     })
 }
 

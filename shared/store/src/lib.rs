@@ -11,6 +11,8 @@ pub mod engine;
 pub mod inboxes;
 pub mod ledger;
 pub mod organizations;
+pub mod outcomes;
+pub mod pull_requests;
 pub mod queue;
 pub mod runs;
 pub mod schedules;

@@ -17,6 +17,7 @@ mod turn_records;
 use awo_domain::environment::{Containers, ContainersId, EnvironmentName, Size};
 use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;
+use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::RunStatus;
 use awo_domain::schedule::Origin;
 use awo_domain::source::GitSource;
@@ -118,6 +119,12 @@ pub struct WorkOrder {
     /// a client wants it dead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_at: Option<Timestamp>,
+    /// The pull request that its newest delivery went to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pr_url: Option<PullRequestUrl>,
+    /// The thread in whose outcome its cost counts, if it is a part of another work order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_thread: Option<WorkOrderId>,
     /// True if it succeeded, and its newest run's result is verified.
     #[serde(default)]
     pub verified: bool,
@@ -209,6 +216,8 @@ impl NewWorkOrder {
             children: 0,
             start_commit: order.start_commit,
             sealed_at: None,
+            pr_url: None,
+            root_thread: self.account.root_thread.clone(),
             verified: false,
             created_at: self.now,
         }
@@ -306,9 +315,11 @@ impl Store {
         if let Some(parent) = &work_order.terms.parent_id {
             transaction = transaction.add_child(parent, new)?;
         }
-        if let Some(follow_up) = &new.follow_up {
-            transaction = transaction.add_turn(org, &new.id, follow_up, now);
-        }
+        transaction = match &new.follow_up {
+            Some(follow_up) => transaction.add_turn(org, &new.id, follow_up, now),
+            None if work_order.terms.parent_id.is_some() => transaction,
+            None => transaction.begin_outcome(org, &work_order)?,
+        };
         if let Some(step) = &new.step {
             transaction = step.made(transaction, new)?;
         }

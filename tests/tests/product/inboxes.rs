@@ -117,7 +117,7 @@ async fn log(service: &TestService, inbox: &MadeInbox) -> Vec<Value> {
 }
 
 /// The part of a sweep that processes deliveries.
-async fn sweep(service: &TestService) {
+pub async fn sweep(service: &TestService) {
     let state = sweep::state(&service.service.cloud.of_function("sweep")).unwrap();
     let tick: Tick = serde_json::from_value(json!({ "part": "inboxes" })).unwrap();
     let swept = sweep::handle(Arc::new(state), tick).await.unwrap();

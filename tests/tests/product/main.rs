@@ -61,6 +61,7 @@ mod model;
 mod no_capacity;
 mod openapi;
 mod outages;
+mod outcomes;
 mod pages;
 mod paging;
 mod paid_runs;

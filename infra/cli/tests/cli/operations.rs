@@ -34,6 +34,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getQueueHealth", &["queue"]),
     ("getQueuePosition", &["queue", WO]),
     ("getUsageSummary", &["usage"]),
+    ("getOutcomes", &["outcomes"]),
     ("exportFocus", &["finance", "export", "--month", "2026-11"]),
     (
         "getUsageReport",

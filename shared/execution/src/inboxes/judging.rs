@@ -1,15 +1,20 @@
 //! The judgement of a delivery by the triggers of its inbox.
 
 use awo_cloud::{Cloud, SetupError};
+use awo_domain::forge::GitHostName;
 use awo_domain::inbox::delivery::{InboxDelivery, TriggerResult, TriggerResultKind};
 use awo_domain::{Error, OrgId, Timestamp, TriggerId};
+use awo_domain::pull_request::PullRequestUrl;
+use awo_forges::delivered_state;
 use awo_store::Store;
 use awo_triggers::{Event, Sender, event};
 use serde_json::Value;
+use url::Url;
 
 use super::bodies_of::BodyReader;
 use super::scene::EventScene;
 use super::triggers::TriggerJudge;
+use crate::outcomes::apply_reported;
 
 /// A delivery with its body.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +85,7 @@ impl Judge {
         let Ok(body) = serde_json::from_slice::<Value>(received.body) else {
             return Ok(Judgement::default());
         };
+        self.note_pull_request(received, &body).await?;
         let Some(event) = event_of(delivery, &body) else {
             let results = triggers.iter().map(|read| TriggerResult {
                 trigger_id: read.trigger.id.clone(),
@@ -107,6 +113,37 @@ impl Judge {
         }
         Ok(judgement)
     }
+}
+
+impl Judge {
+    /// Applies the state of a pull request that the delivery shows, of the host whose inbox this is.
+    async fn note_pull_request(
+        &self,
+        received: &ReceivedDelivery<'_>,
+        body: &Value,
+    ) -> Result<(), Error> {
+        let delivery = received.delivery;
+        let (Some(kind), Some(host)) = (delivery.kind.forge(), &delivery.host) else {
+            return Ok(());
+        };
+        let Some((url, state)) = delivered_state(kind, body) else {
+            return Ok(());
+        };
+        if !is_on(&url, host) {
+            return Ok(());
+        }
+        apply_reported(&self.store, received.org, &url, &state, received.now).await
+    }
+}
+
+/// True for a pull request of a host.
+fn is_on(url: &PullRequestUrl, host: &GitHostName) -> bool {
+    let page = Url::parse(url.as_str()).ok();
+    let named = page.and_then(|page| {
+        let domain = page.host_str()?.to_owned();
+        Some(page.port().map_or(domain.clone(), |port| format!("{domain}:{port}")))
+    });
+    named.as_deref() == Some(host.as_str())
 }
 
 /// The event of a delivery.

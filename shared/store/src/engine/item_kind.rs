@@ -36,6 +36,10 @@ pub(crate) enum ItemKind {
     QueueEntry,
     /// Turns of a thread, and the run that has it: `<org>#thread`, id of the first turn.
     Thread,
+    /// What outcomes count of a thread: `<org>#outcome`, id of the first turn.
+    Outcome,
+    /// Pull request of a thread: `<org>#pull`; id of the first turn and hash of its URL.
+    PullRequest,
     /// Link to a child: `<org>#<work order>#child`, work order id.
     Child,
     /// Work order whose children have not ended: `<org>#waiting`, work order id.
@@ -191,6 +195,8 @@ impl ItemKind {
             | ItemKind::Snapshot
             | ItemKind::QueueEntry
             | ItemKind::Thread
+            | ItemKind::Outcome
+            | ItemKind::PullRequest
             | ItemKind::Child
             | ItemKind::Waiting
             | ItemKind::Cascade

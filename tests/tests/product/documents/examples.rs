@@ -212,6 +212,14 @@ async fn the_schedule_of_the_page_is_made_and_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_outcomes_of_the_page_are_printed() {
+    let reader = Reader::started(&[], &[]);
+    let printed = reader.ran(&block_of("docs/outcomes.md", "awo outcomes"));
+    assert!(printed.contains("2026-11-01 to 2026-12-01"), "{printed}");
+    assert!(printed.contains("0 merged (0 as verified)"), "{printed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_inbox_of_the_page_is_made_and_listed() {
     let reader = Reader::started(&[], &[]);
     let printed = reader.ran(&block_of("docs/inboxes.md", "awo inboxes create"));

@@ -62,6 +62,7 @@ const CALLS: &[&str] = &[
     "DELETE /v1/triggers/{trigger} 204",
     "DELETE /v1/inboxes/{inbox} 204",
     "GET /v1/usage/report?groupBy=outcome&from=2026-01-01&to=2036-01-01 200",
+    "GET /v1/outcomes?groupBy=repository&from=2026-01-01&to=2036-01-01 200",
     "GET /v1/exports/focus?month=2026-11&day=20 200",
     "GET /api/v1/usage/summary?startDate=2026-01-01&endDate=2036-01-01 200",
     "POST /v1/templates 201",

@@ -62,6 +62,11 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
             call().query("groupBy=model,tenant&bucket=day"),
             call().query("groupBy=key&tenant={tenant}"),
         ],
+        "get-outcomes" => vec![
+            call(),
+            call().query("groupBy=tenant&limit=5"),
+            call().query("groupBy=label:team"),
+        ],
         "export-focus" => vec![
             call().query("month={month}"),
             call().query("month={month}&day={day}"),
