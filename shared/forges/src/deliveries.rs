@@ -93,7 +93,11 @@ mod tests {
 
     #[test]
     fn a_delivery_about_something_else_reports_no_pull_request() {
-        for body in [json!({}), json!({ "pull_request": { "html_url": "x" } }), json!([])] {
+        for body in [
+            json!({}),
+            json!({ "pull_request": { "html_url": "x" } }),
+            json!([]),
+        ] {
             for kind in ForgeKind::ALL {
                 assert!(delivered_state(kind, &body).is_none(), "{kind:?} {body}");
             }

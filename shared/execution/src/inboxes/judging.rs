@@ -3,8 +3,8 @@
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::forge::GitHostName;
 use awo_domain::inbox::delivery::{InboxDelivery, TriggerResult, TriggerResultKind};
-use awo_domain::{Error, OrgId, Timestamp, TriggerId};
 use awo_domain::pull_request::PullRequestUrl;
+use awo_domain::{Error, OrgId, Timestamp, TriggerId};
 use awo_forges::delivered_state;
 use awo_store::Store;
 use awo_triggers::{Event, Sender, event};
@@ -141,7 +141,10 @@ fn is_on(url: &PullRequestUrl, host: &GitHostName) -> bool {
     let page = Url::parse(url.as_str()).ok();
     let named = page.and_then(|page| {
         let domain = page.host_str()?.to_owned();
-        Some(page.port().map_or(domain.clone(), |port| format!("{domain}:{port}")))
+        Some(
+            page.port()
+                .map_or(domain.clone(), |port| format!("{domain}:{port}")),
+        )
     });
     named.as_deref() == Some(host.as_str())
 }

@@ -62,6 +62,7 @@ impl Account {
             labels,
             key_id: Some(trigger.id.to_string()),
             written_by: Some(trigger.created_by.to_string()),
+            root_thread: None,
             policy,
         }
     }

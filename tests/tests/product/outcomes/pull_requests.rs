@@ -10,8 +10,8 @@ use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
 use super::{
-    HOST, PULL_REQUEST, TOKEN, add_webhook, answers, apply, create, deliver, delivered, events, pull,
-    reported, set_forge, shown, sweep, sweep_after, task,
+    HOST, PULL_REQUEST, TOKEN, add_webhook, answers, apply, create, deliver, delivered, events,
+    pull, reported, set_forge, shown, sweep, sweep_after, task,
 };
 use crate::http_api::quiet_service;
 use crate::inboxes::{made, send_github};
@@ -234,8 +234,9 @@ async fn a_delivery_to_an_inbox_reports_a_merge_at_once_and_only_of_its_own_host
             "pull_request": pull("merged", "c1", "2026-11-20T07:00:00.000Z"),
         });
         body["pull_request"]["html_url"] = json!(PULL_REQUEST);
-        let stored = send_github(&service, &inbox, "pull_request", body.to_string().as_bytes());
-        assert_eq!(stored.await.status, 202);
+        let bytes = body.to_string().into_bytes();
+        let stored = send_github(&service, &inbox, "pull_request", &bytes).await;
+        assert_eq!(stored.status, 202, "{}", stored.text);
         crate::inboxes::sweep(&service).await;
         assert_eq!(shown(&service, &order).await["state"], state, "{host}");
     }
