@@ -52,8 +52,8 @@ pub struct GitAccess {
     pub credential: Option<GitCredential>,
     /// The forge that the operator has set for the host.
     pub forge: Option<ForgeSetting>,
-    /// The App that the operator has set for the host.
-    pub app: Option<AppSetting>,
+    /// The App that the operator has set for the host, and the forge that has it.
+    app: Option<(AppSetting, Option<ForgeSetting>)>,
 }
 
 /// The git hosts of organizations.
@@ -91,6 +91,16 @@ impl GitHosts {
         repository: &Repository,
         now: Timestamp,
     ) -> Result<GitAccess, Error> {
+        self.access(org, repository, TokenScope::Run, now).await
+    }
+
+    async fn access(
+        &self,
+        org: &OrgId,
+        repository: &Repository,
+        scope: TokenScope<'_>,
+        now: Timestamp,
+    ) -> Result<GitAccess, Error> {
         let Some(host) = host_of(repository) else {
             return Ok(GitAccess::default());
         };
@@ -101,10 +111,7 @@ impl GitHosts {
             None => None,
         };
         let mut credential = match &setting {
-            Some(setting) => {
-                self.of_app(org, repository, (setting, TokenScope::Run), now)
-                    .await?
-            }
+            Some(setting) => self.of_app(org, repository, (setting, scope), now).await?,
             None => None,
         };
         if credential.is_none() {
@@ -114,12 +121,12 @@ impl GitHosts {
         Ok(GitAccess {
             credential,
             forge: setting.as_ref().and_then(HostSettings::forge),
-            app: setting.and_then(|setting| setting.app),
+            app: setting.and_then(|setting| Some((setting.app?, of_url(&setting)))),
         })
     }
 
-    /// The forge of a repository, with the organization's credential; none without a credential, and where the host
-    /// has no forge.
+    /// The forge of a repository, to read pull requests with the organization's credential; none without a
+    /// credential, and where the host has no forge.
     ///
     /// # Errors
     /// As [`GitHosts::of`].
@@ -129,12 +136,13 @@ impl GitHosts {
         repository: &Repository,
         now: Timestamp,
     ) -> Result<Option<Forge>, Error> {
-        let access = self.of(org, repository, now).await?;
+        let scope = TokenScope::PullRequests;
+        let access = self.access(org, repository, scope, now).await?;
+        let of_app = access.app.and_then(|(_, forge)| forge);
+        let setting = access.forge.or(of_app);
         let hosted = HostedRepository::parse(repository.as_str());
-        let (Some(hosted), Some(credential)) = (hosted, access.credential) else {
-            return Ok(None);
-        };
-        let Some(api) = Forge::api(&hosted, access.forge.as_ref(), &self.hosts) else {
+        let api = hosted.and_then(|hosted| Forge::api(&hosted, setting.as_ref(), &self.hosts));
+        let (Some(credential), Some(api)) = (access.credential, api) else {
             return Ok(None);
         };
         let forge = Forge::connect(api, &self.hosts, &credential.token);
