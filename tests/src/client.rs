@@ -36,6 +36,37 @@ impl Answer {
             .and_then(|v| v.to_str().ok())
             .unwrap_or_default()
     }
+
+    /// The faults of a body that was refused as a bad request: paths and messages, in their order.
+    ///
+    /// # Panics
+    ///
+    /// If the answer is another one, or a fault has no path or no message.
+    #[must_use]
+    pub fn faults(&self) -> Vec<(&str, &str)> {
+        let code = self.body["error"]["code"].as_str();
+        assert_eq!(
+            (self.status, code),
+            (400, Some("BAD_REQUEST")),
+            "{}",
+            self.text
+        );
+        let errors = self.body["error"]["details"]["errors"].as_array();
+        errors
+            .into_iter()
+            .flatten()
+            .map(|fault| {
+                let text = |name: &str| fault[name].as_str().expect("a text of a fault");
+                (text("path"), text("message"))
+            })
+            .collect()
+    }
+
+    /// The paths of [`Answer::faults`].
+    #[must_use]
+    pub fn fault_paths(&self) -> Vec<&str> {
+        self.faults().into_iter().map(|(path, _)| path).collect()
+    }
 }
 
 /// An event of a live stream.

@@ -25,7 +25,7 @@ use crate::any_json::AnyJson;
 
 /// Longest time for storing: senders give up after ten seconds.
 const STORING: Duration = Duration::from_secs(9);
-/// When a sender may try again while too much is unprocessed, in seconds.
+/// Seconds until a sender may try again while too much is unprocessed.
 const FULL_RETRY_S: i64 = 60;
 /// The member of a form that has the JSON.
 const PAYLOAD: &str = "payload";

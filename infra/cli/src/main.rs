@@ -189,7 +189,7 @@ async fn on_service(
         Command::Webhooks(wanted) => webhooks::run(client, &wanted.action, output).await,
         Command::Listen(wanted) => listen::run(client, wanted, environment, output).await,
         Command::Schedules(wanted) => schedules::run(client, &wanted.action, output).await,
-        Command::Inboxes(wanted) => inboxes::run(client, &wanted.action, output).await,
+        Command::Inboxes(arguments) => inboxes::run(client, &arguments.action, output).await,
         Command::Environments(wanted) => environments::run(client, &wanted.action, output).await,
         Command::Profiles(wanted) => profiles::run(client, &wanted.action, output).await,
         Command::Templates(wanted) => templates::run(client, &wanted.action, output).await,

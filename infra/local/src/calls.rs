@@ -45,16 +45,16 @@ pub(crate) fn note(headers: &HeaderMap, prefix: &str, operation: &str, body: &[u
 /// Notes a call of EFS, whose protocol has no names of operations.
 pub(crate) fn note_files(headers: &HeaderMap, action: &str, resource: &str) {
     if let Some((file, function)) = FILE.as_ref().zip(function_of(headers)) {
-        let asked = of("elasticfilesystem", action, resource.to_owned(), "-");
-        write(file, function, vec![asked]);
+        let request = of("elasticfilesystem", action, resource.to_owned(), "-");
+        write(file, function, vec![request]);
     }
 }
 
 /// Notes a call of S3, whose protocol has no names of operations.
 pub(crate) fn note_objects(headers: &HeaderMap, action: &str, resource: &str) {
     if let Some((file, function)) = FILE.as_ref().zip(function_of(headers)) {
-        let asked = of("s3", action, resource.to_owned(), "-");
-        write(file, function, vec![asked]);
+        let request = of("s3", action, resource.to_owned(), "-");
+        write(file, function, vec![request]);
     }
 }
 
@@ -64,8 +64,8 @@ pub(crate) fn note_role(headers: &HeaderMap, role: &str, has_tags: bool) {
         let resource = format!("role/{}", last(role, '/'));
         let tagging = has_tags.then_some("TagSession");
         let actions = ["AssumeRole"].into_iter().chain(tagging);
-        let asked = actions.map(|action| of("sts", action, resource.clone(), "-"));
-        write(file, function, asked.collect());
+        let requests = actions.map(|action| of("sts", action, resource.clone(), "-"));
+        write(file, function, requests.collect());
     }
 }
 

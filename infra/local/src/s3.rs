@@ -2,7 +2,7 @@
 //! all, also after a crash during a write; one older than the bucket's lifetime is not there; no key leads out of
 //! the directory.
 //!
-//! Of its protocol PutObject and GetObject are implemented.
+//! It implements PutObject and GetObject.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ const OBJECT_BYTES: usize = 16 * 1024 * 1024;
 const KEY_BYTES: usize = 1_024;
 /// Lifetime of objects, as the template's bucket has it.
 pub const LIFETIME: Duration = Duration::from_secs(7 * 24 * 3_600);
-/// How often objects that have expired are removed.
+/// The time between two removals of expired objects.
 const EXPIRY_PERIOD: Duration = Duration::from_secs(3_600);
 const LIMITS: Limits = Limits {
     connections: 1024,

@@ -86,7 +86,7 @@ impl InboxKind {
 #[strum(serialize_all = "lowercase")]
 #[schema(as = InboxDuplicates)]
 pub enum DuplicateRule {
-    /// One with the same body came within 7 days.
+    /// A delivery whose body came within 7 days is a duplicate.
     #[default]
     Body,
     /// None is.
@@ -154,7 +154,7 @@ pub enum InboxSignature {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxContent {
-    /// Its name.
+    /// The name, for people.
     pub name: String,
     /// The kind of its sender.
     pub kind: InboxKind,
@@ -216,7 +216,7 @@ impl InboxContent {
 /// An inbox. It is not `Serialize`, and its secrets do not show themselves in logs.
 #[derive(Debug, Clone)]
 pub struct Inbox {
-    /// Its id.
+    /// The id of the inbox.
     pub id: InboxId,
     /// The owner.
     pub org_id: OrgId,
@@ -224,9 +224,9 @@ pub struct Inbox {
     pub content: InboxContent,
     /// The secrets that sign deliveries to it.
     pub secrets: InboxSecrets,
-    /// When it was created.
+    /// The time of its creation.
     pub created_at: Timestamp,
-    /// When it was changed last.
+    /// The time of its last change.
     pub updated_at: Option<Timestamp>,
 }
 

@@ -15,6 +15,7 @@ pub mod error;
 pub mod event;
 pub mod family;
 pub mod forge;
+mod hmac;
 pub mod id;
 pub mod inbox;
 pub mod ledger;

@@ -96,7 +96,7 @@ impl DeliveryProcessor {
         delivery: InboxDelivery,
         judgement: Judgement,
     ) -> Result<(), Error> {
-        let known = InboxDelivery {
+        let judged = InboxDelivery {
             event: judgement.event.unwrap_or(delivery.event),
             subject: judgement.subject.or(delivery.subject),
             actor: judgement.actor.or(delivery.actor),
@@ -104,7 +104,7 @@ impl DeliveryProcessor {
         };
         match judgement.again_at {
             None => {
-                self.settle(waiting, Some(known.judged(judgement.results)))
+                self.settle(waiting, Some(judged.judged(judgement.results)))
                     .await
             }
             Some(until) => {

@@ -26,17 +26,6 @@ pub async fn quiet_service_with(besides: &[(&str, &str)]) -> TestService {
     TestService::unswept(1_000_000, &[&quiet, besides].concat()).await
 }
 
-fn paths(answer: &Answer) -> Vec<String> {
-    let errors = answer.body["error"]["details"]["errors"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    errors
-        .iter()
-        .map(|e| e["path"].as_str().unwrap_or_default().to_owned())
-        .collect()
-}
-
 #[tokio::test]
 async fn a_work_order_is_created_read_and_listed() {
     let service = quiet_service().await;
@@ -220,7 +209,7 @@ async fn all_faults_of_a_body_are_reported_at_once_and_nothing_changes() {
         "/workspaceSource/repository",
         "/workspaceSource/type",
     ];
-    assert_eq!(paths(&answer), wanted);
+    assert_eq!(answer.fault_paths(), wanted);
     let json_type = [("content-type", "application/json")];
     let long = format!("{{\"taskPrompt\": \"{}\"}}", "x".repeat(300_000)).into_bytes();
     type Case<'a> = (&'a [(&'a str, &'a str)], Vec<u8>, u16, &'a str);

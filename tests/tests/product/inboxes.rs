@@ -6,12 +6,11 @@ mod settings;
 
 use std::sync::Arc;
 
+use crate::signing::hex_hmac_sha256;
 use awo_tests::client::Answer;
 use awo_tests::service::TestService;
 use awo_workers::sweep::{self, Tick};
-use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
-use sha2::Sha256;
 
 /// The body of a delivery.
 const BODY: &[u8] = br#"{"zen":"Approachable is better than simple."}"#;
@@ -51,11 +50,9 @@ async fn github(service: &TestService) -> MadeInbox {
     made(service, &json!({ "name": "Ours", "kind": "github" })).await
 }
 
-/// The HMAC-SHA256 of a body in hexadecimal digits.
+/// The signature of a body in hexadecimal digits.
 pub fn digits(secret: &str, body: &[u8]) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
-    mac.update(body);
-    hex::encode(mac.finalize().into_bytes())
+    hex_hmac_sha256(secret.as_bytes(), body)
 }
 
 /// Posts a body as GitHub does.

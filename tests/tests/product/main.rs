@@ -86,6 +86,7 @@ mod schedules;
 mod secrets;
 mod shared_baselines;
 mod shares;
+mod signing;
 mod single_server;
 mod slow_ends;
 mod source_rules;

@@ -43,16 +43,6 @@ fn fails(answer: &Answer, status: u16, code: &str) {
     assert_eq!(got, (status, Some(code)), "{}", answer.text);
 }
 
-fn paths(answer: &Answer) -> Vec<&str> {
-    fails(answer, 400, "BAD_REQUEST");
-    let errors = answer.body["error"]["details"]["errors"].as_array();
-    errors
-        .into_iter()
-        .flatten()
-        .filter_map(|e| e["path"].as_str())
-        .collect()
-}
-
 #[tokio::test]
 async fn a_template_is_made_read_changed_and_deleted() {
     let service = quiet_service().await;
@@ -85,7 +75,7 @@ async fn a_template_is_made_read_changed_and_deleted() {
         "/source/branch",
         "/source/repository",
     ];
-    assert_eq!(paths(&broken), all);
+    assert_eq!(broken.fault_paths(), all);
     for bad in [
         json!({ "id": "x" }),
         json!({ "name": "" }),
@@ -131,11 +121,11 @@ async fn every_fault_of_a_template_is_reported_with_its_path() {
         "/variables/1/name",
         "/variables/1/required",
     ];
-    assert_eq!(paths(&answer), wanted);
+    assert_eq!(answer.fault_paths(), wanted);
     let mut unknown = npm("a");
     unknown["hooks"]["postCreate"] = json!(["true", "echo {{nobody}}"]);
     let answer = service.client.post("/v1/templates", &unknown).await;
-    assert_eq!(paths(&answer), ["/hooks/postCreate/1"]);
+    assert_eq!(answer.fault_paths(), ["/hooks/postCreate/1"]);
     assert!(answer.text.contains("{{nobody}}"), "{}", answer.text);
     let listed = service.client.get("/v1/templates").await;
     assert_eq!(
@@ -211,7 +201,7 @@ async fn another_organizations_templates_do_not_exist_and_scopes_count() {
     let foreign = other
         .post("/v1/work-orders", &order("ours", &variables))
         .await;
-    assert_eq!(paths(&foreign), ["/workspaceSource/templateId"]);
+    assert_eq!(foreign.fault_paths(), ["/workspaceSource/templateId"]);
     assert_eq!(other.post("/v1/templates", &npm("ours")).await.status, 201);
     assert_eq!(delete(&other, "/v1/templates/ours").await.status, 204);
     assert_eq!(
@@ -329,12 +319,12 @@ async fn a_work_order_shows_what_its_template_resolved_to() {
     ];
     for (body, wanted) in cases {
         let answer = client.post("/v1/work-orders", &body).await;
-        assert_eq!(paths(&answer), wanted, "{body}");
+        assert_eq!(answer.fault_paths(), wanted, "{body}");
     }
     let mut several = order("ours", &json!({}));
     several["taskPrompt"] = json!("");
     let answer = client.post("/v1/work-orders", &several).await;
-    assert_eq!(paths(&answer), ["/taskPrompt".to_owned(), of("repo")]);
+    assert_eq!(answer.fault_paths(), ["/taskPrompt".to_owned(), of("repo")]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

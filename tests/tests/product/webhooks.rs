@@ -50,19 +50,6 @@ fn fails(answer: &Answer, status: u16, code: &str) {
     assert_eq!(got, (status, Some(code)), "{}", answer.text);
 }
 
-fn faults(answer: &Answer) -> Vec<(&str, &str)> {
-    fails(answer, 400, "BAD_REQUEST");
-    let errors = answer.body["error"]["details"]["errors"].as_array();
-    let errors = errors.into_iter().flatten();
-    errors
-        .map(|e| (e["path"].as_str().unwrap(), e["message"].as_str().unwrap()))
-        .collect()
-}
-
-fn paths(answer: &Answer) -> Vec<&str> {
-    faults(answer).into_iter().map(|(path, _)| path).collect()
-}
-
 #[tokio::test]
 async fn a_webhook_is_made_read_changed_and_deleted() {
     let service = quiet_service().await;
@@ -155,11 +142,11 @@ async fn every_fault_of_a_webhook_is_reported_with_its_path() {
         client.post("/v1/webhooks", &bad).await,
         patch(client, &path, &bad).await,
     ] {
-        assert_eq!(paths(&answer), wanted, "{}", answer.text);
+        assert_eq!(answer.fault_paths(), wanted, "{}", answer.text);
     }
     let none = client.post("/v1/webhooks", &json!({})).await;
     assert_eq!(
-        faults(&none),
+        none.faults(),
         [("/events", "is required"), ("/url", "is required")]
     );
     let mut too_many = json!(["run.created", "run.created"]);
@@ -170,7 +157,7 @@ async fn every_fault_of_a_webhook_is_reported_with_its_path() {
     for events in [json!([]), json!("run.failed"), too_many] {
         let bad = json!({ "events": events });
         assert_eq!(
-            paths(&patch(client, &path, &bad).await),
+            patch(client, &path, &bad).await.fault_paths(),
             ["/events"],
             "{bad}"
         );
@@ -204,9 +191,9 @@ async fn only_https_urls_that_can_be_public_are_taken() {
         let mut body = webhook();
         body["url"] = json!(url);
         let refused = client.post("/v1/webhooks", &body).await;
-        assert_eq!(paths(&refused), ["/url"], "{url}");
+        assert_eq!(refused.fault_paths(), ["/url"], "{url}");
         let refused = patch(client, &path, &json!({ "url": url })).await;
-        assert_eq!(paths(&refused), ["/url"], "{url}");
+        assert_eq!(refused.fault_paths(), ["/url"], "{url}");
     }
     let settings = [("AWO_WEBHOOK_ALLOW_LOOPBACK", "1")];
     let local = TestService::start(0, &settings).await;

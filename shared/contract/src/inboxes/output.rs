@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxShape<'a> {
-    /// Its id.
+    /// The id of the inbox.
     id: &'a InboxId,
-    /// Its name, for people.
+    /// A name for people.
     name: &'a str,
     /// The kind of its sender.
     kind: InboxKind,
@@ -29,9 +29,9 @@ pub struct InboxShape<'a> {
     duplicates: Option<DuplicateRule>,
     /// False if every delivery is refused.
     enabled: bool,
-    /// When it was created.
+    /// The time of its creation.
     created_at: Timestamp,
-    /// When it was changed last.
+    /// The time of its last change.
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,
     /// After a rotation: until when the secret before is accepted, too.
@@ -74,7 +74,7 @@ pub struct NewInboxShape<'a> {
 }
 
 impl<'a> NewInboxShape<'a> {
-    /// Of an inbox that was just made.
+    /// The shape of an inbox that was just made.
     #[must_use]
     pub fn of(inbox: &'a Inbox, url: String) -> NewInboxShape<'a> {
         NewInboxShape {
@@ -114,9 +114,9 @@ pub struct ReceiptShape<'a> {
 #[serde(rename_all = "camelCase")]
 #[schema(as = InboxDelivery)]
 pub struct InboxDeliveryShape<'a> {
-    /// Its id.
+    /// The id of the delivery.
     id: &'a InboxDeliveryId,
-    /// When it came.
+    /// The time of its arrival.
     received_at: Timestamp,
     /// The event; before it is processed as a header names it.
     event: &'a str,
@@ -131,7 +131,7 @@ pub struct InboxDeliveryShape<'a> {
     sender_id: Option<&'a str>,
     /// The number of bytes of its body.
     body_bytes: u64,
-    /// Its outcome: the first of these that a trigger has.
+    /// The outcome: the first of these that a trigger has.
     outcome: InboxOutcome,
     /// The cause of a processing that failed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -48,7 +48,7 @@ pub const KEPT_HEADERS: [&str; 16] = [
 #[derive(EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum InboxOutcome {
-    /// It waits for its processing.
+    /// The delivery waits for its processing.
     Pending,
     /// A trigger created a work order.
     Created,
@@ -56,7 +56,7 @@ pub enum InboxOutcome {
     FollowedUp,
     /// A trigger waits for more of the same subject.
     Joined,
-    /// Its processing failed.
+    /// Processing failed.
     Failed,
     /// A trigger would have created a work order, and was not allowed to.
     Refused,
@@ -75,7 +75,7 @@ pub enum TriggerResultKind {
     Created,
     /// A turn of a thread was created.
     FollowedUp,
-    /// It waits in the window of the trigger, with others of its subject.
+    /// The delivery waits in the window of the trigger, with others of its subject.
     Joined,
     /// The trigger is not about it.
     Ignored,
@@ -118,7 +118,7 @@ pub struct TriggerResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxDelivery {
-    /// Its id.
+    /// The id of the delivery.
     pub id: InboxDeliveryId,
     /// The inbox.
     pub inbox_id: InboxId,
@@ -127,13 +127,13 @@ pub struct InboxDelivery {
     /// The host of the inbox's forge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<GitHostName>,
-    /// Those of its headers that are stored, with names in lower case.
+    /// The headers that are stored, with names in lower case.
     pub headers: BTreeMap<String, String>,
     /// The SHA-256 of the body as it was signed, by which its body is stored.
     pub body_sha256: String,
     /// The number of bytes of that body.
     pub body_bytes: u64,
-    /// When it came.
+    /// The time of its arrival.
     pub received_at: Timestamp,
     /// The event, as far as it is known.
     pub event: String,
@@ -146,7 +146,7 @@ pub struct InboxDelivery {
     /// The account that caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
-    /// Its outcome.
+    /// The outcome: the first of these that a trigger has.
     pub outcome: InboxOutcome,
     /// The cause of an outcome that no trigger has: `event`, `body_gone` or `error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

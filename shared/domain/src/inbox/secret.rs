@@ -19,7 +19,7 @@ const MIN_KEY_BYTES: usize = 12;
 /// A text that is no secret of an inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SecretFault {
-    /// It has a wrong length, or characters that senders spoil.
+    /// The length is wrong, or there are characters that senders spoil.
     #[error("must have 16 to 128 visible ASCII characters")]
     Characters,
     /// Senders of Standard Webhooks could not use it.
@@ -118,7 +118,7 @@ impl InboxSecrets {
         (rotated, until)
     }
 
-    /// Those that are accepted at a time.
+    /// The secrets that are accepted at a time.
     pub(super) fn accepted(&self, now: Timestamp) -> impl Iterator<Item = &InboxSecret> {
         let previous = self.previous.iter().filter(move |(_, until)| now < *until);
         std::iter::once(&self.current).chain(previous.map(|(secret, _)| secret))

@@ -3,23 +3,18 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 
 use super::{
     DuplicateRule, InboxContent, InboxKind, InboxSecret, InboxSecrets, InboxSignature,
     SignatureEncoding,
 };
 use crate::Timestamp;
+use crate::hmac::{MAX_SIGNATURES, hmac_sha256, is_same};
 use crate::webhook::signature::{WEBHOOK_ID, WEBHOOK_SIGNATURE, WEBHOOK_TIMESTAMP};
 
 /// Greatest difference of `webhook-timestamp` from now, in milliseconds.
 pub const MAX_SKEW_MS: i64 = 300_000;
-/// Signatures of one `webhook-signature` that are compared.
-const MAX_SIGNATURES: usize = 8;
-/// Length of the block of SHA-256, up to which HMAC takes a key as it is.
-const BLOCK_BYTES: usize = 64;
 /// Longest `webhook-id`, in bytes.
 const MAX_MESSAGE_ID: usize = 256;
 
@@ -36,7 +31,7 @@ pub struct HookMessage<'a> {
     pub headers: &'a [(String, String)],
     /// The body, byte by byte.
     pub body: &'a [u8],
-    /// When it came.
+    /// The time of its arrival.
     pub received_at: Timestamp,
 }
 
@@ -77,7 +72,7 @@ pub fn verify(
     let now = message.received_at;
     let any = |holds: &dyn Fn(&InboxSecret) -> bool| {
         let accepted = secrets.accepted(now);
-        accepted.fold(false, |found, secret| found | holds(secret))
+        accepted.fold(false, |holds_one, secret| holds_one | holds(secret))
     };
     let token = content.accepts_token() && !message.is_standard();
     let (holds, message_id) = match content.kind {
@@ -85,7 +80,7 @@ pub fn verify(
             let given = message.header(GITLAB_TOKEN).unwrap_or_default();
             // A token takes as long as a signature, so that the time does not name the kind.
             let same = |secret: &InboxSecret| {
-                let _unused = mac(secret.key(), &[message.body]);
+                let _unused = hmac_sha256(secret.key(), &[message.body]);
                 is_same(secret.key(), given.as_bytes())
             };
             (any(&same), None)
@@ -97,7 +92,8 @@ pub fn verify(
         }
         InboxKind::Github | InboxKind::Gitea | InboxKind::Hmac => {
             let given = body_signature(content, message).unwrap_or_default();
-            let same = |secret: &InboxSecret| is_same(&mac(secret.key(), &[message.body]), &given);
+            let same =
+                |secret: &InboxSecret| is_same(&hmac_sha256(secret.key(), &[message.body]), &given);
             (any(&same), None)
         }
     };
@@ -106,7 +102,7 @@ pub fn verify(
 
 /// Spends the time of a check for an inbox that is not there.
 pub fn pretend(message: &HookMessage<'_>) {
-    let nobodys = mac(GITHUB_SIGNATURE.as_bytes(), &[message.body]);
+    let nobodys = hmac_sha256(GITHUB_SIGNATURE.as_bytes(), &[message.body]);
     let _never = is_same(&nobodys, &[]);
 }
 
@@ -194,9 +190,9 @@ impl<'a> StandardHeaders<'a> {
             b".",
             message.body,
         ];
-        let own = mac(key.as_deref().unwrap_or_default(), &parts);
+        let own = hmac_sha256(key.as_deref().unwrap_or_default(), &parts);
         let signatures = self.signatures.iter();
-        let holds = signatures.fold(false, |found, given| found | is_same(&own, given));
+        let holds = signatures.fold(false, |holds_one, given| holds_one | is_same(&own, given));
         holds & self.is_recent & key.is_some()
     }
 }
@@ -208,29 +204,6 @@ fn is_recent(seconds: &str, now: Timestamp) -> bool {
     let sent_at = seconds.and_then(|seconds| seconds.checked_mul(1_000));
     let distance = sent_at.and_then(|sent_at| now.epoch_ms().checked_sub(sent_at));
     distance.is_some_and(|ms| ms.unsigned_abs() <= MAX_SKEW_MS.unsigned_abs())
-}
-
-fn is_same(own: &[u8], given: &[u8]) -> bool {
-    own.ct_eq(given).into()
-}
-
-/// HMAC-SHA256, which takes a key of more than a block by its hash.
-fn mac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
-    let mut block = [0; BLOCK_BYTES];
-    let hash = Sha256::digest(key);
-    let key = if key.len() > BLOCK_BYTES {
-        &hash[..]
-    } else {
-        key
-    };
-    for (to, from) in block.iter_mut().zip(key) {
-        *to = *from;
-    }
-    let mut mac = Hmac::<Sha256>::new(&block.into());
-    for part in parts {
-        mac.update(part);
-    }
-    mac.finalize().into_bytes().into()
 }
 
 #[cfg(test)]

@@ -7,21 +7,15 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
-use subtle::ConstantTimeEq;
 
+use crate::hmac::{MAX_SIGNATURES, hmac_sha256, is_same};
 use crate::{EventId, Timestamp};
 
 const PREFIX: &str = "whsec_";
 /// Bytes of randomness in a secret.
 pub const SECRET_BYTES: usize = 32;
-/// Length of the block of SHA-256, up to which HMAC takes a key as it is.
-const BLOCK_BYTES: usize = 64;
 /// How long the secret before signs beside the new one.
 pub const OVERLAP_MS: i64 = 24 * 60 * 60 * 1_000;
-/// Signatures of one `webhook-signature` that are compared: two are sent.
-const MAX_SIGNATURES: usize = 8;
 
 /// The contract's signature: HMAC-SHA256 of the body, keyed with the whole secret.
 pub const SERVICE_SIGNATURE: &str = "X-Service-Signature";
@@ -78,7 +72,7 @@ impl Secret {
     /// The value of [`SERVICE_SIGNATURE`].
     #[must_use]
     pub fn sign_body(&self, body: &[u8]) -> String {
-        let tag = mac(self.reveal().as_bytes(), &[body]);
+        let tag = hmac_sha256(self.reveal().as_bytes(), &[body]);
         format!("sha256={}", hex::encode(tag))
     }
 
@@ -93,13 +87,13 @@ impl Secret {
             b".",
             message.body,
         ];
-        format!("v1,{}", STANDARD.encode(mac(&self.0, &parts)))
+        format!("v1,{}", STANDARD.encode(hmac_sha256(&self.0, &parts)))
     }
 
     /// True if this secret made that value of [`SERVICE_SIGNATURE`]; in constant time.
     #[must_use]
     pub fn verifies_body(&self, body: &[u8], value: &str) -> bool {
-        is_same(&self.sign_body(body), value)
+        is_same(self.sign_body(body).as_bytes(), value.as_bytes())
     }
 
     /// True if this secret made one of the signatures in that value of [`WEBHOOK_SIGNATURE`]; in
@@ -108,29 +102,11 @@ impl Secret {
     pub fn verifies(&self, message: &Message<'_>, value: &str) -> bool {
         let own = self.sign(message);
         let given = value.split(' ').take(MAX_SIGNATURES);
-        given.fold(false, |found, one| found | is_same(&own, one))
+        given.fold(false, |holds_one, one| {
+            holds_one | is_same(own.as_bytes(), one.as_bytes())
+        })
     }
 }
-
-fn is_same(own: &str, given: &str) -> bool {
-    own.as_bytes().ct_eq(given.as_bytes()).into()
-}
-
-/// `key` is not longer than a block; HMAC fills shorter keys with zeroes.
-fn mac<const N: usize>(key: &[u8], parts: &[&[u8]; N]) -> [u8; 32] {
-    let mut block = [0; BLOCK_BYTES];
-    for (to, from) in block.iter_mut().zip(key) {
-        *to = *from;
-    }
-    let mut mac = Hmac::<Sha256>::new(&block.into());
-    for part in parts {
-        mac.update(part);
-    }
-    mac.finalize().into_bytes().into()
-}
-
-// A longer key would be cut, not hashed.
-const _: () = assert!(PREFIX.len() + SECRET_BYTES.div_ceil(3) * 4 <= BLOCK_BYTES);
 
 /// The secrets of a webhook: the one that signs, and after a rotation the one before.
 #[derive(Debug, Clone)]

@@ -27,7 +27,7 @@ pub struct Judgement {
     pub actor: Option<String>,
     /// The result of each trigger.
     pub results: Vec<TriggerResult>,
-    /// When it is to be judged again, if something is not known yet.
+    /// The time of the next judgement, if something is not known yet.
     pub again_at: Option<Timestamp>,
 }
 

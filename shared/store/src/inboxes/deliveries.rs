@@ -53,9 +53,9 @@ struct MarkItem {
 /// The outcome of storing a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreOutcome {
-    /// It is stored.
+    /// The delivery is stored.
     New,
-    /// This one was stored before.
+    /// The delivery was stored before, under this id.
     Duplicate(InboxDeliveryId),
 }
 

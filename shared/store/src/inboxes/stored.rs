@@ -22,7 +22,7 @@ pub(super) struct InboxItem {
     created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,
-    /// How often it was written.
+    /// The number of writes.
     revision: u32,
     v: u32,
 }

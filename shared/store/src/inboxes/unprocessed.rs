@@ -20,15 +20,15 @@ pub(super) struct UnprocessedItem {
     due_shard: String,
     /// When the sweep processes it, Unix milliseconds.
     due_at: i64,
-    /// How often its processing ended in an error.
+    /// The number of times that processing ended in an error.
     attempts: u32,
-    /// How often it was written.
+    /// The number of writes.
     revision: u32,
     v: u32,
 }
 
 impl UnprocessedItem {
-    /// One that is due at once.
+    /// An item that is due at once.
     pub fn new(now: Timestamp) -> UnprocessedItem {
         UnprocessedItem {
             due_shard: DUE_INBOXES.to_owned(),
@@ -70,9 +70,9 @@ impl UnprocessedRef {
 /// A delivery that waits for its processing, as it was read.
 #[derive(Debug, Clone)]
 pub struct UnprocessedDelivery {
-    /// Its ids.
+    /// The ids of its organization, inbox and delivery.
     pub ids: UnprocessedRef,
-    /// How often its processing ended in an error.
+    /// The number of times that processing ended in an error.
     pub attempts: u32,
     due_at: i64,
     revision: u32,

@@ -123,7 +123,7 @@ impl Things {
         }
     }
 
-    /// What the parameter after this part of a path names; the path begins with the name of its resource.
+    /// The id for the parameter after this part of a path; the path begins with the name of its resource.
     fn after(&self, resource: &str, part: &str) -> &str {
         match part {
             "inboxes" | "hooks" => &self.inbox,

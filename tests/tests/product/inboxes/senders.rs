@@ -1,12 +1,11 @@
 //! The signatures of each kind of sender, and the rule by which a delivery of it is a duplicate.
 
+use crate::signing::hmac_sha256;
 use awo_tests::client::Answer;
 use awo_tests::service::TestService;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
-use sha2::Sha256;
 
 use super::{BODY, MadeInbox, digits, github, log, made, send, service};
 
@@ -28,13 +27,11 @@ impl StandardHeaders {
         let key = STANDARD
             .decode(secret.strip_prefix("whsec_").unwrap())
             .unwrap();
-        let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
-        mac.update(format!("{id}.{seconds}.").as_bytes());
-        mac.update(body);
+        let signed = [format!("{id}.{seconds}.").as_bytes(), body].concat();
         StandardHeaders {
             id: id.to_owned(),
             timestamp: seconds.to_string(),
-            signature: format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes())),
+            signature: format!("v1,{}", STANDARD.encode(hmac_sha256(&key, &signed))),
         }
     }
 

@@ -4,14 +4,6 @@ use serde_json::{Value, json};
 
 use super::{BODY, MadeInbox, digits, github, made, patch, post, send, service};
 
-fn paths(body: &Value) -> Vec<&str> {
-    let errors = body["error"]["details"]["errors"].as_array().unwrap();
-    errors
-        .iter()
-        .map(|fault| fault["path"].as_str().unwrap())
-        .collect()
-}
-
 #[tokio::test]
 async fn an_inbox_is_created_read_updated_and_deleted_and_its_secret_is_shown_once() {
     let service = service().await;
@@ -83,7 +75,7 @@ async fn every_fault_of_an_inbox_is_named_at_once() {
     for (body, expected) in cases {
         let refused = service.client.post("/v1/inboxes", &body).await;
         assert_eq!(refused.status, 400, "{body}: {}", refused.text);
-        assert_eq!(paths(&refused.body), expected, "{body}: {}", refused.text);
+        assert_eq!(refused.fault_paths(), expected, "{body}: {}", refused.text);
     }
 }
 
@@ -164,7 +156,7 @@ async fn a_rotation_with_a_key_is_answered_again_and_its_secret_must_fit() {
         .client
         .post(&path, &json!({ "secret": "not a key of theirs" }))
         .await;
-    assert_eq!(paths(&refused.body), ["/secret"], "{}", refused.text);
+    assert_eq!(refused.fault_paths(), ["/secret"], "{}", refused.text);
     let reused = rotate(r#"{"secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}"#).await;
     assert_eq!(reused.status, 422, "{}", reused.text);
 }

@@ -6,14 +6,6 @@ use serde_json::{Value, json};
 use super::{created, fire, fires_next, half_hourly, orders, path_of, read};
 use crate::http_api::{order, quiet_service};
 
-fn faults(body: &Value) -> Vec<&str> {
-    let errors = body["error"]["details"]["errors"].as_array().unwrap();
-    errors
-        .iter()
-        .map(|fault| fault["path"].as_str().unwrap())
-        .collect()
-}
-
 #[tokio::test]
 async fn a_schedule_is_created_read_replaced_and_deleted() {
     let service = quiet_service().await;
@@ -77,21 +69,21 @@ async fn every_fault_of_a_schedule_and_its_work_order_is_named_at_once() {
         "/workOrder/taskPrompt",
         "/workOrder/workspaceSource/repository",
     ];
-    assert_eq!(faults(&refused.body), expected, "{}", refused.text);
+    assert_eq!(refused.fault_paths(), expected, "{}", refused.text);
     for cron in ["0 0 30 2 *", "*/4 * * * *", "0 0 L * *", "0 0 * * * *"] {
         let mut body = half_hourly();
         body["cron"] = json!(cron);
         let refused = service.client.post("/v1/schedules", &body).await;
-        assert_eq!(faults(&refused.body), ["/cron"], "{cron}: {}", refused.text);
+        assert_eq!(refused.fault_paths(), ["/cron"], "{cron}: {}", refused.text);
     }
     let mut body = half_hourly();
     body["workOrder"]["taskPrompt"] = json!("é".repeat(30_000));
     let refused = service.client.post("/v1/schedules", &body).await;
-    assert_eq!(faults(&refused.body), ["/workOrder"], "{}", refused.text);
+    assert_eq!(refused.fault_paths(), ["/workOrder"], "{}", refused.text);
     let mut body = half_hourly();
     body["workOrder"] = json!("fix it");
     let refused = service.client.post("/v1/schedules", &body).await;
-    assert_eq!(faults(&refused.body), ["/workOrder"], "{}", refused.text);
+    assert_eq!(refused.fault_paths(), ["/workOrder"], "{}", refused.text);
 }
 
 #[tokio::test]

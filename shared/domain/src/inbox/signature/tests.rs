@@ -127,7 +127,7 @@ fn an_hmac_stands_in_the_header_that_the_inbox_names() {
 #[test]
 fn standard_webhooks_hold_within_five_minutes_of_their_time() {
     let secrets = secrets(STANDARD_SECRET);
-    let at = |later: i64, signature: &str, kind| {
+    let verified = |later: i64, signature: &str, kind| {
         let headers = [
             (WEBHOOK_ID, STANDARD_ID.to_owned()),
             (WEBHOOK_TIMESTAMP, STANDARD_SECONDS.to_string()),
@@ -142,16 +142,16 @@ fn standard_webhooks_hold_within_five_minutes_of_their_time() {
         verify(&content(kind, None), &secrets, &message)
     };
     for kind in [InboxKind::Standard, InboxKind::Gitlab] {
-        let proof = at(0, STANDARD_VECTOR, kind).unwrap();
+        let proof = verified(0, STANDARD_VECTOR, kind).unwrap();
         assert_eq!(proof.message_id.as_deref(), Some(STANDARD_ID));
         let among_others = format!("v1a,AAAA v1,AAAA {STANDARD_VECTOR}");
-        assert!(at(0, &among_others, kind).is_some());
+        assert!(verified(0, &among_others, kind).is_some());
         for (later, expected) in [(300, true), (-300, true), (301, false), (-301, false)] {
-            let proof = at(later, STANDARD_VECTOR, kind);
+            let proof = verified(later, STANDARD_VECTOR, kind);
             assert_eq!(proof.is_some(), expected, "{later}");
         }
-        assert!(at(0, &STANDARD_VECTOR[3..], kind).is_none());
-        assert!(at(0, "v1,", kind).is_none());
+        assert!(verified(0, &STANDARD_VECTOR[3..], kind).is_none());
+        assert!(verified(0, "v1,", kind).is_none());
     }
 }
 
@@ -233,7 +233,7 @@ fn a_long_secret_signs_by_its_hash() {
     let mut reference = Hmac::<Sha256>::new_from_slice(long.as_bytes()).unwrap();
     reference.update(HELLO);
     let expected: [u8; 32] = reference.finalize().into_bytes().into();
-    assert_eq!(mac(long.as_bytes(), &[HELLO]), expected);
+    assert_eq!(hmac_sha256(long.as_bytes(), &[HELLO]), expected);
 }
 
 #[test]

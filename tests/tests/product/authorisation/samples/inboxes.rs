@@ -1,11 +1,10 @@
 //! Inboxes that samples name, and deliveries to them.
 
+use crate::signing::hex_hmac_sha256;
 use awo_domain::InboxId;
 use awo_tests::seed::Seed;
 use awo_tests::service::TestService;
-use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
-use sha2::Sha256;
 
 /// The secret of an inbox that samples name.
 const SECRET: &str = "a-secret-of-senders";
@@ -27,9 +26,7 @@ pub fn delivery() -> Value {
 
 /// The value of the header that signs a body.
 pub fn signature(body: &[u8]) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
-    mac.update(body);
-    hex::encode(mac.finalize().into_bytes())
+    hex_hmac_sha256(SECRET.as_bytes(), body)
 }
 
 /// A new one, since a sample may have changed it; the oldest one leaves its place, of ten.

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 /// The oldest webhook, or a new one: an organization may have twenty.
 pub async fn a_webhook(service: &TestService) -> WebhookId {
-    let known = service.client.get("/v1/webhooks").await.body;
-    let known = known["webhooks"].as_array().unwrap().last().cloned();
-    let webhook = match known {
-        Some(known) => known,
+    let listed = service.client.get("/v1/webhooks").await.body;
+    let oldest = listed["webhooks"].as_array().unwrap().last().cloned();
+    let webhook = match oldest {
+        Some(webhook) => webhook,
         None => {
             let made = service.client.post("/v1/webhooks", &webhook()).await;
             assert_eq!(made.status, 201, "{}", made.text);
@@ -29,10 +29,10 @@ pub fn budget() -> Value {
 
 /// The newest budget, or a new one: an organization may have fifty.
 pub async fn a_budget(service: &TestService) -> String {
-    let known = service.client.get("/v1/budgets").await.body;
-    let known = known["budgets"].as_array().unwrap().first().cloned();
-    let budget = match known {
-        Some(known) => known,
+    let listed = service.client.get("/v1/budgets").await.body;
+    let newest = listed["budgets"].as_array().unwrap().first().cloned();
+    let budget = match newest {
+        Some(budget) => budget,
         None => {
             let made = service.client.post("/v1/budgets", &budget()).await;
             assert_eq!(made.status, 201, "{}", made.text);
