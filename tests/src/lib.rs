@@ -25,6 +25,7 @@ pub mod gate;
 pub mod invoke;
 pub mod local;
 pub mod measure;
+mod outcome_rules;
 pub mod privileges;
 pub mod processes;
 pub mod receiver;

@@ -33,6 +33,8 @@ const PARTITIONS: [(&str, &[&str]); 6] = [
             "#cost",
             "#costnew",
             "#costsum",
+            "#outcome",
+            "#pull",
             "#verification",
         ],
     ),
@@ -184,6 +186,7 @@ impl Dump {
         self.check_verifications(&mut broken);
         self.check_usage(&mut broken);
         self.check_costs(&mut broken);
+        self.check_outcomes(&mut broken);
         self.check_statements(&mut broken);
         self.check_budgets(&mut broken);
         self.check_subscribers(&mut broken);

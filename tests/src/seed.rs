@@ -105,7 +105,7 @@ impl<'a> Seed<'a> {
 impl Seed<'_> {
     /// A delivery to an inbox that was processed, with its body.
     pub async fn inbox_delivery(&self, inbox: &InboxId) -> InboxDelivery {
-        let delivery = self.unprocessed_delivery(inbox).await;
+        let delivery = self.unprocessed_delivery(inbox, InboxKind::Hmac).await;
         let waiting = UnprocessedRef {
             org_id: self.org.clone(),
             inbox_id: inbox.clone(),
@@ -123,13 +123,13 @@ impl Seed<'_> {
     }
 
     /// A delivery to an inbox that waits for its processing, with its body.
-    pub async fn unprocessed_delivery(&self, inbox: &InboxId) -> InboxDelivery {
+    pub async fn unprocessed_delivery(&self, inbox: &InboxId, kind: InboxKind) -> InboxDelivery {
         let now = self.cloud.clock.now();
         let body = br#"{"zen":"Approachable is better than simple."}"#;
         let delivery = InboxDelivery {
             id: InboxDeliveryId::new(now, self.cloud.mint.random(now)),
             inbox_id: inbox.clone(),
-            kind: InboxKind::Github,
+            kind,
             host: None,
             headers: BTreeMap::new(),
             body_sha256: sha256(body),

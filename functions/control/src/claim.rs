@@ -16,9 +16,9 @@ use subtle::ConstantTimeEq;
 
 use crate::State;
 use crate::environment;
-use crate::forges::{self, GitAccess};
 use crate::models::{self, RunModels};
 use crate::runner::{body, is_token, token_hash};
+use awo_execution::git_access::GitAccess;
 
 pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
     let claim: Claim = body(request)?;
@@ -29,7 +29,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let proof = (nonce, token_hash(&claim.token));
     let (lease, order, run) = leased(state, &org, &run_id, &proof).await?;
     let (git, models, prompt) = tokio::try_join!(
-        forges::of(state, &org, &order.source.repository, now),
+        state.git_hosts.of(&org, &order.source.repository, now),
         models::of(state, &org, &order.terms.agent),
         state.store.prompt(&org, &order)
     )?;
@@ -111,7 +111,7 @@ fn spec(
         work_order_id: order.id,
         run_id: run.run_id.clone(),
         task_prompt,
-        git_credentials: git.credentials,
+        git_credentials: git.credential.into_iter().collect(),
         forge: git.forge,
         model_keys: models.keys,
         model_endpoints: models.endpoints,

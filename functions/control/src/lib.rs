@@ -11,7 +11,6 @@ mod claim;
 mod diff;
 mod environment;
 mod finish;
-mod forges;
 mod log;
 mod models;
 mod report;
@@ -29,15 +28,14 @@ use awo_domain::ledger::Rates;
 use awo_domain::{Error, Resource, Timestamp};
 use awo_execution::creation::Creation;
 use awo_execution::endings::Endings;
+use awo_execution::git_access::GitHosts;
 use awo_execution::stopper::Stopper;
-use awo_forges::{API_VARIABLES, Hosts};
 use awo_http::program::{ApiProgram, whole};
 use awo_http::{Answer, HttpFunction, routes};
 use awo_pricing::Prices;
 use awo_store::Store;
 use awo_store::queue::tally::QueueLimits;
 use lambda_http::{Request, RequestExt};
-use url::{Host, Url};
 
 use models::Models;
 
@@ -54,7 +52,7 @@ struct State {
     endings: Endings,
     stopper: Stopper,
     models: Models,
-    git_hosts: Hosts,
+    git_hosts: GitHosts,
 }
 
 /// All its routes are one function.
@@ -78,25 +76,9 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
         endings: Endings::new(cloud)?,
         stopper: Stopper::new(cloud)?,
         models: Models::new(cloud)?,
-        git_hosts: git_hosts(cloud)?,
+        git_hosts: GitHosts::new(cloud)?,
     };
     Ok(HttpFunction::for_runner(cloud, state, handle))
-}
-
-/// Where the APIs of forges are, where the environment says so.
-fn git_hosts(cloud: &Cloud) -> Result<Hosts, SetupError> {
-    let [variable] = API_VARIABLES;
-    let text = |name: &str| cloud.environment.get(name);
-    let hosts = Hosts::from_env(&[variable], text, is_loopback);
-    hosts.map_err(|why| settings::invalid(variable, why))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        _ => false,
-    }
 }
 
 fn prices(cloud: &Cloud) -> Result<Prices, SetupError> {
@@ -126,7 +108,7 @@ async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<A
     } else if routes::SHARE_BASELINE.matches(path) {
         baseline::handle(&state, &request, now).await
     } else if routes::RECORD_TURN.matches(path) {
-        turn::handle(&state, &request).await
+        turn::handle(&state, &request, now).await
     } else if routes::KEEP_DIFF.matches(path) {
         diff::handle(&state, &request, now).await
     } else {

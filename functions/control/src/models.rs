@@ -15,7 +15,6 @@ use lambda_http::Request;
 use serde::Deserialize;
 
 use crate::State;
-use crate::forges;
 use crate::runner::{body, reporter};
 
 /// The deployment's providers.
@@ -122,10 +121,13 @@ pub async fn credentials(
     if git {
         let repository = &order.source.repository;
         let credential = if submodules.is_empty() {
-            let access = forges::of(state, &by.org, repository, now).await?;
-            access.credentials.into_iter().next()
+            let access = state.git_hosts.of(&by.org, repository, now).await?;
+            access.credential
         } else {
-            forges::of_submodules(state, &by.org, repository, &submodules, now).await?
+            let hosts = &state.git_hosts;
+            hosts
+                .of_submodules(&by.org, repository, &submodules, now)
+                .await?
         };
         let none = || Error::Conflict("there is no credential for this git host".to_owned());
         return Answer::ok(credential.ok_or_else(none)?);

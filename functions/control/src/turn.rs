@@ -1,8 +1,8 @@
 //! `POST /control/{orgId}/runs/{runId}/turn`: the record of a turn by its runner.
 
-use awo_domain::Error;
 use awo_domain::control::TurnRecord;
 use awo_domain::source::Branch;
+use awo_domain::{Error, Timestamp};
 use awo_http::Answer;
 use lambda_http::Request;
 use serde_json::json;
@@ -10,10 +10,10 @@ use serde_json::json;
 use crate::State;
 use crate::runner::{body, checked_commit, reporter};
 
-pub async fn handle(state: &State, request: &Request) -> Result<Answer, Error> {
+pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
     let by = reporter(request)?;
     let record = checked(body(request)?)?;
-    state.store.record_turn(&by, record).await?;
+    state.store.record_turn(&by, record, now).await?;
     Answer::ok(json!({}))
 }
 

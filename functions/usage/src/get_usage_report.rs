@@ -5,23 +5,20 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::usage::report::UsageReportShape;
-use awo_domain::cost::report::{Bucket, Dimension, ReportQuery, month};
-use awo_domain::span::Span;
+use awo_domain::cost::report::{Bucket, Dimension, ReportQuery};
 use awo_domain::{Error, Timestamp};
 use awo_http::page::Paging;
 use awo_http::query::Query;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 
+use crate::period::span;
 use crate::report;
 
 /// Rows of a page where no number is asked for.
 const DEFAULT_LIMIT: u32 = 100;
 const GROUPS: &str = "must be one of model, tenant, tenantUser, repository, agent, harness, key, \
                       outcome and label:<name>, or model and one of the others with a comma between";
-const BOUND: &str = "must be a day such as 2026-11-20, or a date and time with an offset such as \
-                     2026-11-20T08:00:00Z (a + must be sent as %2B)";
-
 /// The function `get-usage-report`.
 ///
 /// # Errors
@@ -82,25 +79,6 @@ fn groups(text: &str) -> Option<(bool, Option<Dimension>)> {
             Some(other) => Some((true, Some(Dimension::parse(other)?))),
             None => Some((false, Some(Dimension::parse(one)?))),
         },
-    }
-}
-
-/// From `from` until `to`; this month where neither is given, and the month of the one that is.
-fn span(query: &Query, now: Timestamp) -> Span {
-    let bound = |name| query.parsed(name, BOUND, |text| Timestamp::parse_bound(text).ok());
-    let (from, until) = (bound("from"), bound("to"));
-    let of = match until {
-        Some(until) => until.plus_ms(-1),
-        None => now.max(from.unwrap_or(now)),
-    };
-    let from = from.unwrap_or(month(of, 0));
-    let until = until.unwrap_or(month(of, 1));
-    if until < from {
-        query.fault("to", "must not be before from");
-    }
-    Span {
-        from: Some(from),
-        until: Some(until),
     }
 }
 

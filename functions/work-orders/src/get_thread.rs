@@ -7,6 +7,7 @@ use awo_contract::work_orders::threads::ThreadShape;
 use awo_domain::{Error, Resource, WorkOrderId};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
+use awo_store::pull_requests::PullRequestRef;
 
 /// The function `get-thread`.
 ///
@@ -29,6 +30,22 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         return Err(Error::NotFound(Resource::WorkOrder));
     }
     let runs = store.newest_runs(call.org(), &turns).await?;
-    let cost = store.cost_of_turns(call.org(), &turns, &runs).await?;
-    Answer::ok(ThreadShape::of(&id, &thread, &turns, &runs, cost))
+    let pull_request = async {
+        let delivered = turns.iter().rev();
+        let mut delivered = delivered.filter_map(|turn| runs.get(&turn.run_id));
+        let delivered = delivered.find(|run| run.branch.is_some());
+        let url = thread.pull_request.as_ref();
+        match url.or(delivered.and_then(|run| run.pr_url.as_ref())) {
+            Some(url) => {
+                let pull = PullRequestRef::of(&id, url);
+                store.pull_request(call.org(), &pull).await
+            }
+            None => Ok(None),
+        }
+    };
+    let (cost, pull_request) =
+        tokio::try_join!(store.cost_of_turns(call.org(), &turns, &runs), pull_request)?;
+    let pull_request = pull_request.as_ref();
+    let shape = ThreadShape::of(&id, &thread, &turns, &runs, pull_request, cost);
+    Answer::ok(shape)
 }

@@ -23,7 +23,13 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         .work_order(call.org(), &id)
         .await?
         .ok_or(Error::NotFound(Resource::WorkOrder))?;
-    let prompt = store.prompt(call.org(), &order).await?;
+    let pull_request = async {
+        match order.pull_request() {
+            Some(pull) => store.pull_request(call.org(), &pull).await,
+            None => Ok(None),
+        }
+    };
+    let (prompt, pull_request) = tokio::try_join!(store.prompt(call.org(), &order), pull_request)?;
     let prompt = prompt.ok_or(Error::NotFound(Resource::WorkOrder))?;
-    Answer::ok(WorkOrderShape::of(&order, &prompt))
+    Answer::ok(WorkOrderShape::of(&order, &prompt, pull_request.as_ref()))
 }

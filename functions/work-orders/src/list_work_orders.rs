@@ -5,7 +5,7 @@ use std::sync::Arc;
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::work_orders::output::WorkOrderShape;
 use awo_domain::work_order::WorkOrderStatus;
-use awo_domain::{Error, ScheduleId, WorkOrderId};
+use awo_domain::{Error, ScheduleId, TriggerId, WorkOrderId};
 use awo_http::page::{DEFAULT_LIMIT, Paging};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
@@ -40,6 +40,9 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         schedule_id: query.parsed("scheduleId", "must be the id of a schedule", |text| {
             ScheduleId::parse(text).ok()
         }),
+        trigger_id: query.parsed("triggerId", "must be the id of a trigger", |text| {
+            TriggerId::parse(text).ok()
+        }),
     };
     let paging = Paging::of(&call, &query, DEFAULT_LIMIT, &format!("{filter:?}"));
     query.finish()?;
@@ -56,13 +59,19 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         .last()
         .filter(|_| page.has_more)
         .map(|order| order.id.as_str());
-    let prompts = store.prompts(call.org(), &page.items).await?;
+    let (prompts, pull_requests) = tokio::try_join!(
+        store.prompts(call.org(), &page.items),
+        store.pull_requests_of(call.org(), &page.items),
+    )?;
     // Those that were purged meanwhile have none.
     let items = page
         .items
         .iter()
-        .zip(&prompts)
-        .filter_map(|(order, prompt)| Some(json!(WorkOrderShape::of(order, prompt.as_ref()?))))
+        .zip(prompts.iter().zip(&pull_requests))
+        .filter_map(|(order, (prompt, pull))| {
+            let shape = WorkOrderShape::of(order, prompt.as_ref()?, pull.as_ref());
+            Some(json!(shape))
+        })
         .collect();
     Answer::ok(paging.body("workOrders", items, total, next))
 }

@@ -27,7 +27,7 @@ pub(crate) async fn open(
     };
     let opened = opener.open_work_order(request, |new| {
         let (work_order, prompt) = (new.work_order(), &new.order.task_prompt);
-        let answer = Answer::created(WorkOrderShape::of(&work_order, prompt))?;
+        let answer = Answer::created(WorkOrderShape::of(&work_order, prompt, None))?;
         let response = call.response(idempotent, &answer);
         Ok((answer, response))
     });

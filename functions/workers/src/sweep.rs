@@ -9,6 +9,7 @@ mod items;
 mod leases;
 mod ledgers;
 mod notifications;
+mod outcomes;
 mod part;
 mod purges;
 mod schedules;
@@ -24,6 +25,7 @@ use awo_domain::{Error, OrgId};
 use awo_execution::endings::Endings;
 use awo_execution::inboxes::DeliveryProcessor;
 use awo_execution::launcher::Launcher;
+use awo_execution::outcomes::PullRequestWatch;
 use awo_execution::scheduler::Scheduler;
 use awo_execution::stopper::Stopper;
 use awo_execution::verifier::Verifier;
@@ -47,7 +49,8 @@ pub struct State {
     verifier: Verifier,
     stopper: Stopper,
     scheduler: Arc<Scheduler>,
-    processor: DeliveryProcessor,
+    processor: Arc<DeliveryProcessor>,
+    pull_requests: PullRequestWatch,
     credits_per_usd: MicroCredits,
 }
 
@@ -96,7 +99,8 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         verifier: Verifier::new(cloud)?,
         stopper: Stopper::new(cloud)?,
         scheduler: Arc::new(Scheduler::new(cloud)?),
-        processor: DeliveryProcessor::new(cloud)?,
+        processor: Arc::new(DeliveryProcessor::new(cloud)?),
+        pull_requests: PullRequestWatch::new(cloud)?,
         credits_per_usd: settings::rates(&cloud.environment)?.credits_per_usd,
     })
 }
@@ -149,6 +153,7 @@ async fn sweep(state: &State, part: Part, bounds: Bounds, swept: &mut SweepRepor
         }
         Part::Ledgers => Box::pin(ledgers::check(state, bounds, swept)).await,
         Part::Schedules => Box::pin(schedules::fire_due(state, bounds, swept)).await,
+        Part::Outcomes => Box::pin(outcomes::ask_due(state, bounds, swept)).await,
         Part::Inboxes => Box::pin(inboxes::process_due(state, bounds, swept)).await,
     }
 }

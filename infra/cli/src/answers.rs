@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
+use crate::paint::clean_line;
 pub use verdict::{Tests, Verification, verification};
 
 /// Reads an answer.
@@ -56,8 +57,36 @@ pub struct WorkOrder {
     #[serde(default)]
     pub thread_id: Option<String>,
     #[serde(default)]
+    pub pull_request: Option<PullRequest>,
+    #[serde(default)]
     pub verified: Option<bool>,
     pub created_at: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PullRequest {
+    url: String,
+    state: String,
+    #[serde(default)]
+    merged_as_verified: bool,
+}
+
+impl PullRequest {
+    /// Its state, for people.
+    pub fn outcome(&self) -> String {
+        let state = clean_line(&self.state);
+        if self.merged_as_verified {
+            format!("{state} as verified")
+        } else {
+            state
+        }
+    }
+
+    /// Its page and its state, for people.
+    pub fn line(&self) -> String {
+        format!("{}  {}", clean_line(&self.url), self.outcome())
+    }
 }
 
 /// A page of work orders.

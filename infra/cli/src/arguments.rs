@@ -133,6 +133,8 @@ pub enum Command {
     Runs(Runs),
     /// Show the credit balance and the newest transactions
     Credits(Credits),
+    /// Show the pull requests of threads: merged, closed and open, and the cost of a merged one
+    Outcomes(crate::outcomes::Outcomes),
     /// Show the usage of finished runs by model or day, or their charges by tenant or cost label
     Usage(Usage),
     /// Print the address of the console, a page that shows money and runs in a browser
@@ -151,6 +153,8 @@ pub enum Command {
     Schedules(crate::schedules::arguments::Schedules),
     /// Manage inboxes: URLs to which forges and other senders post signed deliveries
     Inboxes(crate::inboxes::arguments::Inboxes),
+    /// Manage triggers: work orders for events of forges and other senders
+    Triggers(crate::triggers::arguments::Triggers),
     /// Manage environments: variables, secrets, setup, caches, registries, size
     Environments(crate::environments::arguments::Environments),
     /// Manage harness profiles

@@ -145,5 +145,8 @@ fn show_order(order: &WorkOrder, output: &Output) -> Result<(), Failure> {
     for (key, value) in &order.metadata {
         field(output, "metadata", clean_line(&format!("{key}={value}")))?;
     }
+    if let Some(pull) = &order.pull_request {
+        field(output, "outcome", pull.outcome())?;
+    }
     field(output, "created", output.time(&order.created_at))
 }

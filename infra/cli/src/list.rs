@@ -26,6 +26,7 @@ pub async fn list(client: &Client, filter: &List, output: &Output) -> Result<(),
     query.extend(filter.tenant.clone().map(|t| ("tenantId", t)));
     query.extend(filter.tenant_user.clone().map(|t| ("tenantUserId", t)));
     query.extend(filter.schedule.clone().map(|id| ("scheduleId", id)));
+    query.extend(filter.trigger.clone().map(|id| ("triggerId", id)));
     if let Some(parent) = &filter.parent {
         let parent = reference::work_order(client, parent).await?;
         query.push(("parentId", parent.to_string()));

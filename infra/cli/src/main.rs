@@ -35,6 +35,7 @@ mod logs;
 mod mcp;
 mod next_step;
 mod options;
+mod outcomes;
 mod output;
 mod paint;
 mod plugins;
@@ -56,6 +57,7 @@ mod submit;
 mod templates;
 mod threads;
 mod times;
+mod triggers;
 mod usage;
 mod verification;
 mod verify;
@@ -183,12 +185,14 @@ async fn on_service(
         Command::List(filter) => list::list(client, filter, output).await,
         Command::Runs(filter) => list::runs(client, filter, output).await,
         Command::Credits(wanted) => list::credits(client, wanted, output).await,
+        Command::Outcomes(wanted) => outcomes::run(client, wanted, output).await,
         Command::Usage(wanted) => usage::run(client, wanted, output).await,
         Command::Console => console::run(client, output).await,
         Command::Finance(wanted) => finance::run(client, &wanted.action, output).await,
         Command::Webhooks(wanted) => webhooks::run(client, &wanted.action, output).await,
         Command::Listen(wanted) => listen::run(client, wanted, environment, output).await,
         Command::Schedules(wanted) => schedules::run(client, &wanted.action, output).await,
+        Command::Triggers(arguments) => triggers::run(client, &arguments.action, output).await,
         Command::Inboxes(arguments) => inboxes::run(client, &arguments.action, output).await,
         Command::Environments(wanted) => environments::run(client, &wanted.action, output).await,
         Command::Profiles(wanted) => profiles::run(client, &wanted.action, output).await,

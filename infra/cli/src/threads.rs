@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::answers::{self, WorkOrder};
+use crate::answers::{self, PullRequest, WorkOrder};
 use crate::arguments::{FollowUp, Thread};
 use crate::client::Client;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ struct ThreadAnswer {
     thread_id: String,
     repository: String,
     branch: Option<String>,
-    pull_request: Option<String>,
+    pull_request: Option<PullRequest>,
     turns: Vec<Turn>,
     cost: ThreadCost,
 }
@@ -84,14 +84,11 @@ pub async fn show(client: &Client, wanted: &Thread, output: &Output) -> Result<(
     if output.format == Format::Table {
         field(output, "thread", clean_line(&thread.thread_id))?;
         field(output, "repository", clean_line(&thread.repository))?;
-        let named = [
-            ("branch", &thread.branch),
-            ("pull request", &thread.pull_request),
-        ];
-        for (name, value) in named {
-            if let Some(value) = value {
-                field(output, name, clean_line(value))?;
-            }
+        if let Some(branch) = &thread.branch {
+            field(output, "branch", clean_line(branch))?;
+        }
+        if let Some(pull) = &thread.pull_request {
+            field(output, "pull request", pull.line())?;
         }
         field(output, "credits", thread.cost.credits)?;
         output.line("")?;

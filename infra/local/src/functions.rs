@@ -57,6 +57,7 @@ pub const GROUPS: &[(&str, &[ApiProgram])] = &[
     ("runs", awo_runs::PROGRAMS),
     ("schedules", awo_schedules_api::PROGRAMS),
     ("inboxes", awo_inboxes_api::PROGRAMS),
+    ("triggers", awo_triggers_api::PROGRAMS),
     ("templates", awo_templates::PROGRAMS),
     ("usage", awo_usage::PROGRAMS),
     ("verification", awo_verification::PROGRAMS),

@@ -9,11 +9,13 @@ pub(crate) mod environments;
 pub(crate) mod inboxes;
 pub(crate) mod mcp;
 pub(crate) mod openapi;
+pub(crate) mod outcomes;
 pub(crate) mod profiles;
 pub(crate) mod queue;
 pub(crate) mod runs;
 pub(crate) mod schedules;
 pub(crate) mod templates;
+pub(crate) mod triggers;
 pub(crate) mod verification;
 pub(crate) mod webhooks;
 pub(crate) mod work_orders;
@@ -31,10 +33,12 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         audit::all,
         profiles::all,
         credits::all,
+        outcomes::all,
         budgets::all,
         templates::all,
         environments::all,
         schedules::all,
+        triggers::all,
         webhooks::all,
         inboxes::all,
         verification::all,

@@ -6,8 +6,8 @@ use awo_domain::profile::ProfileName;
 use awo_domain::statement::Month;
 use awo_domain::template::TemplateId;
 use awo_domain::{
-    BudgetId, DeliveryId, InboxDeliveryId, InboxId, Resource, RunId, ScheduleId, WebhookId,
-    WorkOrderId,
+    BudgetId, DeliveryId, InboxDeliveryId, InboxId, Resource, RunId, ScheduleId, TriggerId,
+    WebhookId, WorkOrderId,
 };
 use serde_json::{Value as Json, json};
 
@@ -68,6 +68,8 @@ path_ids! {
     DeliveryId ["deliveryId", "deliveryId"], Delivery, "The id of a delivery of this webhook.",
         DeliveryId::parse, reference("DeliveryId");
     BudgetId ["id", "budgetId"], Budget, "The id of a budget.", BudgetId::parse, reference("BudgetId");
+    TriggerId ["id", "triggerId"], Trigger, "The id of a trigger.",
+        TriggerId::parse, reference("TriggerId");
     ScheduleId ["id", "scheduleId"], Schedule, "The id of a schedule.",
         ScheduleId::parse, reference("ScheduleId");
     InboxId ["id", "inboxId"], Inbox, "The id of an inbox.", InboxId::parse, reference("InboxId");

@@ -14,11 +14,13 @@ pub use crate::operations::environments::*;
 pub use crate::operations::inboxes::*;
 pub use crate::operations::mcp::*;
 pub use crate::operations::openapi::*;
+pub use crate::operations::outcomes::*;
 pub use crate::operations::profiles::*;
 pub use crate::operations::queue::*;
 pub use crate::operations::runs::*;
 pub use crate::operations::schedules::*;
 pub use crate::operations::templates::*;
+pub use crate::operations::triggers::*;
 pub use crate::operations::verification::*;
 pub use crate::operations::webhooks::*;
 pub use crate::operations::work_orders::*;
@@ -206,6 +208,7 @@ const GROUPS: &[&[Route]] = &[
     operations::runs::ALL,
     operations::queue::ALL,
     operations::credits::ALL,
+    operations::outcomes::ALL,
     operations::budgets::ALL,
     operations::templates::ALL,
     operations::environments::ALL,
@@ -213,6 +216,7 @@ const GROUPS: &[&[Route]] = &[
     operations::mcp::ALL,
     operations::webhooks::ALL,
     operations::inboxes::ALL,
+    operations::triggers::ALL,
     operations::openapi::ALL,
     operations::console::ALL,
     operations::verification::ALL,

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::WorkOrderId;
+
 /// The dimensions of a run's cost, as of its work order's creation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,6 +29,9 @@ pub struct Attribution {
     /// The id of the key that last wrote the schedule that stands as the key, in whose budgets it counts too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_by: Option<String>,
+    /// The thread whose outcome it counts in: of the work order, or of the root of its family.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<WorkOrderId>,
     /// Values of cost labels, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,

@@ -44,6 +44,8 @@ pub enum Resource {
     Schedule,
     /// An inbox.
     Inbox,
+    /// A trigger.
+    Trigger,
     /// A statement.
     Statement,
     /// A delivery of a webhook, or to an inbox.
@@ -67,6 +69,7 @@ impl fmt::Display for Resource {
             Resource::Budget => "budget",
             Resource::Schedule => "schedule",
             Resource::Inbox => "inbox",
+            Resource::Trigger => "trigger",
             Resource::Statement => "statement",
             Resource::Delivery => "delivery",
             Resource::Route => "route",

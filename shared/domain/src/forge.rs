@@ -41,6 +41,23 @@ impl ForgeKind {
     }
 }
 
+/// The permission of a user on a repository, as a forge names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ForgePermission {
+    /// No more than everybody.
+    None,
+    /// May read it.
+    Read,
+    /// May label and close issues.
+    Triage,
+    /// May push.
+    Write,
+    /// May change settings, some excepted.
+    Maintain,
+    /// May do everything.
+    Admin,
+}
+
 /// A git host: a name in lower case, with its port where that is not 443. The organization's token
 /// for it is the secret `git:<host>`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -15,8 +15,12 @@ use crate::inbox::delivery::{InboxOutcome, TriggerResultKind};
 use crate::inbox::{DuplicateRule, InboxKind, SignatureEncoding};
 use crate::ledger::TransactionType;
 use crate::profile::{Baseline, GitMode, StrategyType};
+use crate::pull_request::PullRequestStatus;
 use crate::run::{RunErrorCode, RunStatus};
 use crate::schedule::{CatchUp, FiringResult, OriginKind, Overlap, PauseReason};
+use crate::trigger::{
+    OnForeign, ReviewState, TriggerAction, TriggerEvent, TriggerPauseReason, TriggerPermission,
+};
 use crate::webhook::DeliveryStatus;
 use crate::work_order::WorkOrderStatus;
 
@@ -79,12 +83,15 @@ names_as_serde_has_them!(
     InboxOutcome,
     OnLimit,
     OriginKind,
+    OnForeign,
     Overlap,
     PauseReason,
     Period,
     ForgeKind,
     Provider,
+    PullRequestStatus,
     RegistryKind,
+    ReviewState,
     RunErrorCode,
     RunStatus,
     SecretPhase,
@@ -93,5 +100,9 @@ names_as_serde_has_them!(
     StrategyType,
     TransactionType,
     TriggerResultKind,
+    TriggerAction,
+    TriggerEvent,
+    TriggerPauseReason,
+    TriggerPermission,
     WorkOrderStatus,
 );

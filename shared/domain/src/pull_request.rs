@@ -1,6 +1,15 @@
-//! The URL of a pull request, from an untrusted source.
+//! Pull requests: their URL, from an untrusted source, and what is known of their state.
+
+mod event;
+mod state;
+mod tracked;
+
+pub use event::{OutcomeCost, PULL_REQUEST_CLOSED, PULL_REQUEST_MERGED, PullRequestChangedData};
+pub use state::{PullRequestState, PullRequestStatus};
+pub use tracked::{ASKED_EACH_MS, ASKED_FOR_MS, KnownPullRequest, PullRequest};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use url::Url;
 
 /// Longest URL, in bytes.
@@ -42,6 +51,22 @@ impl PullRequestUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The number of the pull request in its repository, if this is the address of its page.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        let mut names = self.0.trim_end_matches('/').rsplit('/');
+        let number = names.next()?.parse().ok()?;
+        let is_page = matches!(names.next()?, "pull" | "pulls" | "merge_requests");
+        is_page.then_some(number)
+    }
+
+    /// A name of bounded length that differs for each pull request: the hash of its page's address, without a
+    /// slash at its end.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        hex::encode(Sha256::digest(self.0.trim_end_matches('/')))
+    }
 }
 
 impl TryFrom<String> for PullRequestUrl {
@@ -61,6 +86,20 @@ impl From<PullRequestUrl> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_of_a_pull_request_names_its_number_at_each_forge() {
+        for (url, number) in [
+            ("https://github.com/a/b/pull/7", Some(7)),
+            ("https://codeberg.org/a/b/pulls/8/", Some(8)),
+            ("https://gitlab.com/a/b/c/-/merge_requests/9", Some(9)),
+            ("https://gitlab.com/a/b/-/issues/9", None),
+            ("https://github.com/a/b/pull/x", None),
+        ] {
+            let url = PullRequestUrl::parse(url).unwrap();
+            assert_eq!(url.number(), number, "{}", url.as_str());
+        }
+    }
 
     #[test]
     fn only_an_https_url_of_bounded_length_is_where_a_pull_request_is() {

@@ -12,7 +12,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 use crate::api_key::KeyId;
-use crate::{ScheduleId, Timestamp, WorkOrderId};
+use crate::{InboxDeliveryId, ScheduleId, Timestamp, TriggerId, WorkOrderId};
 
 /// Most schedules of an organization.
 pub const MAX_SCHEDULES: u32 = 100;
@@ -96,6 +96,8 @@ pub enum PauseReason {
 pub enum OriginKind {
     /// A firing of a schedule.
     Schedule,
+    /// A delivery that a trigger judged.
+    Trigger,
 }
 
 /// The cause of a work order that no client created.
@@ -111,6 +113,21 @@ pub struct Origin {
     /// The time of the schedule, or of the request to fire it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_for: Option<Timestamp>,
+    /// The trigger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger_id: Option<TriggerId>,
+    /// The delivery that the trigger judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_id: Option<InboxDeliveryId>,
+    /// The login of the actor of the event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// The subject of the event, such as `acme/app#7`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The address of the subject's page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 /// The fields of a schedule that a client sets.

@@ -18,8 +18,10 @@ use crate::Timestamp;
 use crate::budget::{BUDGET_THRESHOLD, CREDITS_LOW};
 use crate::event::TimelineEventType;
 use crate::names::variants;
+use crate::pull_request::{PULL_REQUEST_CLOSED, PULL_REQUEST_MERGED};
 use crate::schedule::{SCHEDULE_MISSED, SCHEDULE_PAUSED};
 use crate::schema::TypeSchema;
+use crate::trigger::TRIGGER_PAUSED;
 use crate::webhook::target::WebhookUrl;
 
 /// Webhooks of an organization, at most.
@@ -71,6 +73,12 @@ pub enum EventType {
     SchedulePaused,
     /// Times of a schedule were missed.
     ScheduleMissed,
+    /// A trigger does nothing until it is written again.
+    TriggerPaused,
+    /// A pull request of a thread was merged.
+    PullRequestMerged,
+    /// A pull request of a thread was closed without a merge.
+    PullRequestClosed,
 }
 
 /// What a webhook's event is a delivery of. Name, payload and description stand there.
@@ -117,6 +125,9 @@ impl EventType {
             EventType::CreditsLow => Organization(&CREDITS_LOW),
             EventType::SchedulePaused => Organization(&SCHEDULE_PAUSED),
             EventType::ScheduleMissed => Organization(&SCHEDULE_MISSED),
+            EventType::TriggerPaused => Organization(&TRIGGER_PAUSED),
+            EventType::PullRequestMerged => Organization(&PULL_REQUEST_MERGED),
+            EventType::PullRequestClosed => Organization(&PULL_REQUEST_CLOSED),
         }
     }
 
@@ -207,6 +218,9 @@ mod tests {
             "credits.low",
             "schedule.paused",
             "schedule.missed",
+            "trigger.paused",
+            "pull_request.merged",
+            "pull_request.closed",
         ];
         for (kind, name) in EventType::ALL.into_iter().zip(names) {
             assert_eq!(json!(kind), json!(name));

@@ -1,7 +1,11 @@
 //! Processing of deliveries to inboxes: the body is read, triggers judge it, and their results are logged. A crash
 //! has the sweep process the delivery again, and of two processors one logs.
 
+mod bodies_of;
 pub mod judging;
+mod opening;
+mod scene;
+mod triggers;
 
 use awo_cloud::bodies::{Bodies, BodyKey};
 use awo_cloud::{Cloud, SetupError};
@@ -10,16 +14,17 @@ use awo_domain::{Error, Timestamp};
 use awo_store::Store;
 use awo_store::inboxes::unprocessed::{UnprocessedDelivery, UnprocessedRef};
 
-use judging::{Judgement, ReceivedDelivery, judge};
+use judging::{Judge, Judgement, ReceivedDelivery};
 
 const BODY_GONE: &str = "body_gone";
 const ERROR: &str = "error";
 
 /// Processes deliveries.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct DeliveryProcessor {
     store: Store,
     bodies: Bodies,
+    judge: Judge,
 }
 
 impl DeliveryProcessor {
@@ -31,6 +36,7 @@ impl DeliveryProcessor {
         Ok(DeliveryProcessor {
             store: cloud.store()?,
             bodies: cloud.bodies()?,
+            judge: Judge::new(cloud)?,
         })
     }
 
@@ -87,7 +93,7 @@ impl DeliveryProcessor {
             body: &body,
             now,
         };
-        judge(&received).await.map(Some)
+        self.judge.judge(&received).await.map(Some)
     }
 
     async fn log(

@@ -16,8 +16,9 @@ use awo_store::costs::policy::CostPolicy;
 use awo_store::engine::idempotency::{NewResponse, RequestOutcome};
 use awo_store::queue::tally::QueueLimits;
 use awo_store::schedules::ScheduleStep;
+use awo_store::triggers::TriggerStep;
 use awo_store::work_orders::threads::FollowUp;
-use awo_store::work_orders::{Account, NewWorkOrder};
+use awo_store::work_orders::{Account, NewWorkOrder, OriginStep};
 use awo_store::{Store, Tries};
 
 use crate::creation::Creation;
@@ -67,6 +68,8 @@ pub enum Requester<'a> {
     Client(&'a KeyId),
     /// A schedule, by a step that is part of the creation.
     Schedule(&'a ScheduleStep),
+    /// A trigger, by a step that is part of the creation.
+    Trigger(&'a TriggerStep),
 }
 
 /// Outcome of a request.
@@ -156,7 +159,11 @@ impl Opener {
                 }
                 Requester::Schedule(step) => {
                     new.account = Account::of_schedule(&step.new, labels, policy.version);
-                    new.step = Some(step.clone());
+                    new.step = Some(OriginStep::Schedule(Box::new(step.clone())));
+                }
+                Requester::Trigger(step) => {
+                    new.account = Account::of_trigger(&step.new, labels, policy.version);
+                    new.step = Some(OriginStep::Trigger(Box::new(step.clone())));
                 }
             }
             new.follow_up.clone_from(&resolved.follow_up);

@@ -61,7 +61,7 @@ impl AppKey {
     ///
     /// # Errors
     /// [`Unspecified`], if the key does not sign.
-    fn statement(&self, app_id: u64, now: Timestamp) -> Result<String, Unspecified> {
+    pub(crate) fn statement(&self, app_id: u64, now: Timestamp) -> Result<String, Unspecified> {
         let now = now.epoch_seconds();
         let part = |json: Value| URL_SAFE_NO_PAD.encode(json.to_string());
         let header = part(json!({ "alg": "RS256", "typ": "JWT" }));

@@ -8,8 +8,8 @@ use crate::gitea::Gitea;
 use crate::github::{self, Github};
 use crate::gitlab::Gitlab;
 use crate::{
-    Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState, gitea,
-    gitlab,
+    Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState,
+    StateAnswer, gitea, gitlab,
 };
 
 /// One forge, at one repository, with one token.
@@ -149,6 +149,15 @@ impl Forge {
     /// A [`Fault`] of the call.
     pub async fn state(&self, number: u64) -> Result<PullRequestState, Fault> {
         each!(self, forge => forge.state(number).await)
+    }
+
+    /// The state of a pull request, if it has changed since an answer with this mark. A forge without marks
+    /// answers each request in full.
+    ///
+    /// # Errors
+    /// A [`Fault`] of the call.
+    pub async fn state_since(&self, number: u64, etag: Option<&str>) -> Result<StateAnswer, Fault> {
+        each!(self, forge => forge.state_since(number, etag).await)
     }
 
     /// True if a refused pull request could be opened if it were no draft.

@@ -4,11 +4,12 @@ use awo_domain::pull_request::PullRequestUrl;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::accounts::reading;
 use crate::judgement::{judge, too_many};
 use crate::rest::{Call, Rest};
 use crate::{
-    Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState, github,
-    unreadable,
+    Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState,
+    StateAnswer, github, unreadable,
 };
 
 /// Beginning of the title of a draft: the first of those that a server has by default.
@@ -46,6 +47,16 @@ impl Gitea {
         let judge =
             |status: StatusCode, headers: &_, body: &[u8]| judge(status, headers, body, too_many);
         self.rest.call(&call, judge).await
+    }
+
+    /// Reads something of the API.
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, Fault> {
+        self.call(reading(path)).await
+    }
+
+    /// Reads something of the repository.
+    pub(crate) async fn get_own(&self, path: &str) -> Result<Value, Fault> {
+        self.get(&format!("{}/{path}", self.repository)).await
     }
 
     async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value, Fault> {
@@ -186,6 +197,18 @@ impl Gitea {
             body: None,
         });
         github::state(&shown.await?).ok_or_else(unreadable)
+    }
+
+    pub(crate) async fn state_since(
+        &self,
+        number: u64,
+        etag: Option<&str>,
+    ) -> Result<StateAnswer, Fault> {
+        let judge =
+            |status: StatusCode, headers: &_, body: &[u8]| judge(status, headers, body, too_many);
+        let path = format!("{}/pulls/{number}", self.repository);
+        let changed = self.rest.read_since(&path, etag, judge).await?;
+        StateAnswer::of(changed, github::state)
     }
 }
 

@@ -8,10 +8,11 @@ use http::header::{ACCEPT, HeaderMap, HeaderName};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::accounts::reading;
 use crate::rest::{Call, Rest};
 use crate::{
     Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState,
-    PullRequestStatus, unreadable,
+    PullRequestStatus, StateAnswer, unreadable,
 };
 
 /// How many pull requests of one branch it is asked for.
@@ -23,6 +24,8 @@ pub(crate) const API_VARIABLE: &str = "AWO_GITHUB_API_URL";
 /// GitHub's API for one repository.
 pub struct Github {
     rest: Rest,
+    /// The whole API.
+    root: Rest,
     owner: String,
     /// False if only an answer can show whether there is a GitHub.
     is_known: bool,
@@ -33,9 +36,23 @@ impl Github {
         let url = format!("{}/repos/{}", api.url, api.path.join("/"));
         Ok(Github {
             rest: Rest::new(hosts, url, token, headers())?,
+            root: Rest::new(hosts, api.url.clone(), token, headers())?,
             owner: api.path.into_iter().next().unwrap_or_default(),
             is_known: api.is_known,
         })
+    }
+
+    /// Reads something of the repository.
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, Fault> {
+        self.call(reading(path)).await
+    }
+
+    /// Reads something of the API beside the repository.
+    pub(crate) async fn get_root(&self, path: &str) -> Result<Value, Fault> {
+        let judge = |status, headers: &_, body: &[u8]| {
+            judgement::judge(status, headers, body, self.is_known)
+        };
+        self.root.call(&reading(path), judge).await
     }
 
     async fn call(&self, call: Call<'_>) -> Result<Value, Fault> {
@@ -126,6 +143,19 @@ impl Github {
         });
         state(&shown.await?).ok_or_else(unreadable)
     }
+
+    pub(crate) async fn state_since(
+        &self,
+        number: u64,
+        etag: Option<&str>,
+    ) -> Result<StateAnswer, Fault> {
+        let path = format!("pulls/{number}");
+        let judge = |status, headers: &_, body: &[u8]| {
+            judgement::judge(status, headers, body, self.is_known)
+        };
+        let changed = self.rest.read_since(&path, etag, judge).await?;
+        StateAnswer::of(changed, state)
+    }
 }
 
 /// Headers of every call beside token and user agent.
@@ -198,6 +228,7 @@ pub(crate) fn state(pull_request: &Value) -> Option<PullRequestState> {
         // An open one has the commit of a trial.
         merged_commit: commit.filter(|_| is_merged).map(str::to_owned),
         head: pull_request["head"]["sha"].as_str().map(str::to_owned),
+        updated_at: time(&pull_request["updated_at"]),
     })
 }
 

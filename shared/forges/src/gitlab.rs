@@ -8,7 +8,7 @@ use crate::judgement::{judge, too_many};
 use crate::rest::{Call, Rest};
 use crate::{
     Api, ExistingPullRequest, Fault, HostedRepository, Hosts, Proposal, PullRequestState,
-    PullRequestStatus, github, unreadable,
+    PullRequestStatus, StateAnswer, github, unreadable,
 };
 
 /// Beginning of the title of a draft.
@@ -20,7 +20,7 @@ const PER_PAGE: &str = "20";
 pub struct Gitlab {
     rest: Rest,
     /// `projects/` and the project's path, encoded as one name.
-    project: String,
+    pub(crate) project: String,
 }
 
 /// The API of a host.
@@ -43,7 +43,7 @@ impl Gitlab {
         self.rest.call(&call, judge).await
     }
 
-    async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Fault> {
+    pub(crate) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Fault> {
         let method = Method::GET;
         let body = None;
         self.call(Call {
@@ -65,7 +65,7 @@ impl Gitlab {
         .await
     }
 
-    fn merge_request(&self, number: u64) -> String {
+    pub(crate) fn merge_request(&self, number: u64) -> String {
         format!("{}/merge_requests/{number}", self.project)
     }
 
@@ -147,7 +147,7 @@ impl Gitlab {
         Err(Fault::Refused(StatusCode::NOT_FOUND, why))
     }
 
-    async fn user(&self, name: &str) -> Result<Option<u64>, Fault> {
+    pub(crate) async fn user(&self, name: &str) -> Result<Option<u64>, Fault> {
         let list = self.get("users", &[("username", name)]).await?;
         let mut users = list.as_array().into_iter().flatten();
         let is_named = |user: &&Value| {
@@ -160,6 +160,18 @@ impl Gitlab {
     pub(crate) async fn state(&self, number: u64) -> Result<PullRequestState, Fault> {
         let shown = self.get(&self.merge_request(number), &[]).await?;
         state(&shown).ok_or_else(unreadable)
+    }
+
+    pub(crate) async fn state_since(
+        &self,
+        number: u64,
+        etag: Option<&str>,
+    ) -> Result<StateAnswer, Fault> {
+        let judge =
+            |status: StatusCode, headers: &_, body: &[u8]| judge(status, headers, body, too_many);
+        let path = self.merge_request(number);
+        let changed = self.rest.read_since(&path, etag, judge).await?;
+        StateAnswer::of(changed, state)
     }
 }
 
@@ -203,6 +215,7 @@ fn state(merge_request: &Value) -> Option<PullRequestState> {
             .filter(|_| status == PullRequestStatus::Closed),
         merged_commit: merged_commit.filter(|_| status == PullRequestStatus::Merged),
         head: text("sha"),
+        updated_at: github::time(&merge_request["updated_at"]),
     })
 }
 

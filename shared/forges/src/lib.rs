@@ -1,7 +1,9 @@
 //! Forges: services around git hosts that have pull requests. What is true of one forge alone
 //! (addresses, calls, the meaning of its answers) is in a file of its own, behind [`Forge`].
 
+mod accounts;
 mod app;
+mod deliveries;
 mod forge;
 mod gitea;
 mod github;
@@ -13,12 +15,18 @@ mod rest;
 
 use std::time::Duration;
 
-use awo_domain::Timestamp;
 use awo_domain::forge::ForgeKind;
 use awo_domain::pull_request::PullRequestUrl;
 use http::StatusCode;
+use serde_json::Value;
 
+use rest::MarkedAnswer;
+
+pub use awo_domain::pull_request::{PullRequestState, PullRequestStatus};
+
+pub use accounts::{PullRequestBranches, app_login};
 pub use app::{AppKey, AppKeyFault, InstallationToken, TokenScope, installation_token};
+pub use deliveries::delivered_state;
 pub use forge::Forge;
 pub use hosts::Hosts;
 pub use repository::HostedRepository;
@@ -65,39 +73,31 @@ pub struct ExistingPullRequest {
     pub draft: bool,
 }
 
-/// Stage of a pull request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PullRequestStatus {
-    /// Neither merged nor closed.
-    Open,
-    /// Its changes are in its target.
-    Merged,
-    /// Closed without a merge.
-    Closed,
-}
-
-/// The state of a pull request as its forge reports it.
+/// The answer to a request for the state of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PullRequestState {
-    /// Whether it is open.
-    pub status: PullRequestStatus,
-    /// Time of the merge.
-    pub merged_at: Option<Timestamp>,
-    /// Time at which it was closed without a merge.
-    pub closed_at: Option<Timestamp>,
-    /// Commit by which it is in the target, if the forge names one.
-    pub merged_commit: Option<String>,
-    /// Newest commit of its branch.
-    pub head: Option<String>,
+pub enum StateAnswer {
+    /// It is as it was when the forge gave this mark.
+    Unchanged,
+    /// Its state.
+    State {
+        /// As the forge reports it.
+        state: PullRequestState,
+        /// The forge's mark of this answer, if it gave one.
+        etag: Option<String>,
+    },
 }
 
-/// Number of a pull request in its repository, from the address of its page.
-#[must_use]
-pub fn pull_request_number(url: &PullRequestUrl) -> Option<u64> {
-    let mut names = url.as_str().trim_end_matches('/').rsplit('/');
-    let number = names.next()?.parse().ok()?;
-    let is_page = matches!(names.next()?, "pull" | "pulls" | "merge_requests");
-    is_page.then_some(number)
+impl StateAnswer {
+    fn of(
+        changed: Option<MarkedAnswer>,
+        state: impl FnOnce(&Value) -> Option<PullRequestState>,
+    ) -> Result<StateAnswer, Fault> {
+        let Some(MarkedAnswer { body, etag }) = changed else {
+            return Ok(StateAnswer::Unchanged);
+        };
+        let state = state(&body).ok_or_else(unreadable)?;
+        Ok(StateAnswer::State { state, etag })
+    }
 }
 
 /// Why a call brought nothing.
@@ -125,23 +125,4 @@ impl Fault {
 fn unreadable() -> Fault {
     let why = "its answer is not a pull request with a number and an https URL";
     Fault::Refused(StatusCode::OK, why.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_of_a_pull_request_names_its_number_at_each_forge() {
-        for (url, number) in [
-            ("https://github.com/a/b/pull/7", Some(7)),
-            ("https://codeberg.org/a/b/pulls/8", Some(8)),
-            ("https://gitlab.com/a/b/c/-/merge_requests/9", Some(9)),
-            ("https://gitlab.com/a/b/-/issues/9", None),
-            ("https://github.com/a/b/pull/x", None),
-        ] {
-            let url = PullRequestUrl::parse(url).unwrap();
-            assert_eq!(pull_request_number(&url), number, "{}", url.as_str());
-        }
-    }
 }

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use http::header::{
+    AUTHORIZATION, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, USER_AGENT,
+};
 use http::{Method, StatusCode};
 use reqwest::{Certificate, Client, redirect};
 use serde_json::Value;
@@ -17,6 +19,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Largest answer that is read; a page of pull requests is some hundred KiB.
 const MAX_ANSWER_BYTES: usize = 2 * 1_024 * 1_024;
+/// Longest mark of an answer that is kept, in bytes; those of forges have less than a hundred.
+const MAX_ETAG: usize = 256;
 
 /// A call below the address of a [`Rest`].
 pub(crate) struct Call<'a> {
@@ -24,6 +28,20 @@ pub(crate) struct Call<'a> {
     pub(crate) path: &'a str,
     pub(crate) query: &'a [(&'a str, &'a str)],
     pub(crate) body: Option<&'a Value>,
+}
+
+/// An answer as it came.
+struct RawAnswer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+/// An answer to a conditional request.
+pub(crate) struct MarkedAnswer {
+    pub(crate) body: Value,
+    /// The mark by which the next request is conditional.
+    pub(crate) etag: Option<String>,
 }
 
 /// An API, or a part of it, for one token.
@@ -70,6 +88,45 @@ impl Rest {
         call: &Call<'_>,
         judge: impl FnOnce(StatusCode, &HeaderMap, &[u8]) -> Result<Value, Fault>,
     ) -> Result<Value, Fault> {
+        let received = self.send(call, None).await?;
+        let judged = judge(received.status, &received.headers, &received.body);
+        judged.map_err(|fault| self.without_secrets(fault))
+    }
+
+    /// Reads what has changed since an answer with this mark; none if it has not.
+    pub(crate) async fn read_since(
+        &self,
+        path: &str,
+        etag: Option<&str>,
+        judge: impl FnOnce(StatusCode, &HeaderMap, &[u8]) -> Result<Value, Fault>,
+    ) -> Result<Option<MarkedAnswer>, Fault> {
+        let call = Call {
+            method: Method::GET,
+            path,
+            query: &[],
+            body: None,
+        };
+        // A mark that is no header is no mark.
+        let mark = etag.and_then(|etag| HeaderValue::from_str(etag).ok());
+        let is_conditional = mark.is_some();
+        let received = self.send(&call, mark).await?;
+        if is_conditional && received.status == StatusCode::NOT_MODIFIED {
+            return Ok(None);
+        }
+        let judged = judge(received.status, &received.headers, &received.body);
+        let body = judged.map_err(|fault| self.without_secrets(fault))?;
+        let etag = received
+            .headers
+            .get(ETAG)
+            .and_then(|etag| etag.to_str().ok());
+        let etag = etag.filter(|etag| (1..=MAX_ETAG).contains(&etag.len()));
+        Ok(Some(MarkedAnswer {
+            body,
+            etag: etag.map(str::to_owned),
+        }))
+    }
+
+    async fn send(&self, call: &Call<'_>, mark: Option<HeaderValue>) -> Result<RawAnswer, Fault> {
         let url = format!("{}/{}", self.address, call.path);
         let mut url = Url::parse(&url).map_err(|why| lost(&why.to_string()))?;
         if !call.query.is_empty() {
@@ -77,6 +134,10 @@ impl Rest {
         }
         let request = self.http.request(call.method.clone(), url);
         let request = request.headers(self.headers.clone());
+        let request = match mark {
+            Some(mark) => request.header(IF_NONE_MATCH, mark),
+            None => request,
+        };
         let request = match call.body {
             Some(body) => request.json(body),
             None => request,
@@ -92,7 +153,11 @@ impl Rest {
             }
             bytes.extend_from_slice(&chunk);
         }
-        judge(status, &headers, &bytes).map_err(|fault| self.without_secrets(fault))
+        Ok(RawAnswer {
+            status,
+            headers,
+            body: bytes,
+        })
     }
 
     /// A server may quote what it was sent.

@@ -95,6 +95,7 @@ fn not_found(resource: Resource, style: Style) -> &'static str {
         (Resource::Webhook, Style::Plain) => "WEBHOOK_NOT_FOUND",
         (Resource::Budget, Style::Plain) => "BUDGET_NOT_FOUND",
         (Resource::Schedule, Style::Plain) => "SCHEDULE_NOT_FOUND",
+        (Resource::Trigger, Style::Plain) => "TRIGGER_NOT_FOUND",
         (Resource::Inbox, Style::Plain) => "INBOX_NOT_FOUND",
         (Resource::Statement, Style::Plain) => "STATEMENT_NOT_FOUND",
         (

@@ -1,8 +1,8 @@
 //! Costs of runs and refunds, written with the ledger's entries: one record each, which never
 //! changes. A record is new until it is added to the sums by day and month; the transaction that
 //! adds it removes it from the new ones, so it is counted once, and sums and new records together
-//! are complete. A settlement writes its record and nothing else: the sums have one writer at a
-//! time, and no request conflicts with it.
+//! are complete. A settlement writes its record, and counts it in the outcome of its thread: the sums have one
+//! writer at a time, and no request conflicts with it.
 
 pub mod backfill;
 pub mod policy;
@@ -211,7 +211,7 @@ impl Transaction {
             v: SCHEMA_VERSION,
         };
         let key = Key::new_cost(org, &record.id);
-        self.put(&key, &item)
+        self.count_in_outcome(org, record).put(&key, &item)
     }
 }
 

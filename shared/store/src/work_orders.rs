@@ -6,6 +6,7 @@ pub mod cascades;
 pub mod erasure;
 pub mod family;
 mod listing;
+mod origin_step;
 pub mod parents;
 pub mod prompts;
 pub mod purge;
@@ -16,19 +17,21 @@ mod turn_records;
 use awo_domain::environment::{Containers, ContainersId, EnvironmentName, Size};
 use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;
+use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::RunStatus;
 use awo_domain::schedule::Origin;
 use awo_domain::source::GitSource;
 use awo_domain::template::Hooks;
 use awo_domain::thread::ThreadPlace;
 use awo_domain::work_order::{Order, Terms, WorkOrderStatus};
-use awo_domain::{Error, OrgId, RunId, ScheduleId, Timestamp, WorkOrderId};
+use awo_domain::{Error, OrgId, RunId, ScheduleId, Timestamp, TriggerId, WorkOrderId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use account::Account;
 pub(crate) use beginning::{queue_entry, queued_run};
 pub(crate) use listing::start_after;
+pub use origin_step::OriginStep;
 
 use crate::Store;
 use crate::engine::change::Change;
@@ -41,7 +44,6 @@ use crate::ledger::holds::ParentsHold;
 use crate::queue::tally::QueueLimits;
 use crate::runs::RunItem;
 use crate::runs::lifecycle::dispatch::EntryItem;
-use crate::schedules::ScheduleStep;
 use crate::work_orders::prompts::StoredPrompt;
 use crate::work_orders::refusals::refused;
 use crate::work_orders::threads::FollowUp;
@@ -117,6 +119,12 @@ pub struct WorkOrder {
     /// a client wants it dead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_at: Option<Timestamp>,
+    /// The pull request that its newest delivery went to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pr_url: Option<PullRequestUrl>,
+    /// The thread in whose outcome its cost counts, if it is a part of another work order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_thread: Option<WorkOrderId>,
     /// True if it succeeded, and its newest run's result is verified.
     #[serde(default)]
     pub verified: bool,
@@ -149,8 +157,8 @@ pub struct NewWorkOrder {
     pub order: Order,
     /// Whom its cost is put down to.
     pub account: Account,
-    /// The step of the schedule that creates it, if one does.
-    pub step: Option<ScheduleStep>,
+    /// The step of the schedule or the trigger that creates it, if one does.
+    pub step: Option<OriginStep>,
     /// How many work orders are above it.
     pub depth: u32,
     /// The parent's run that asked for it, if one did: it must still be the newest, and what is
@@ -203,11 +211,13 @@ impl NewWorkOrder {
             key_id: self.account.key_id.clone(),
             place: (self.follow_up.as_ref()).map(|follow_up| follow_up.place.clone()),
             written_by: self.account.written_by.clone(),
-            origin: self.step.as_ref().and_then(ScheduleStep::origin),
+            origin: self.step.as_ref().and_then(OriginStep::origin),
             depth: self.depth,
             children: 0,
             start_commit: order.start_commit,
             sealed_at: None,
+            pr_url: None,
+            root_thread: self.account.root_thread.clone(),
             verified: false,
             created_at: self.now,
         }
@@ -229,6 +239,8 @@ pub struct WorkOrderFilter {
     pub thread_id: Option<WorkOrderId>,
     /// Created by one schedule.
     pub schedule_id: Option<ScheduleId>,
+    /// Created by one trigger.
+    pub trigger_id: Option<TriggerId>,
 }
 
 impl Store {
@@ -303,11 +315,13 @@ impl Store {
         if let Some(parent) = &work_order.terms.parent_id {
             transaction = transaction.add_child(parent, new)?;
         }
-        if let Some(follow_up) = &new.follow_up {
-            transaction = transaction.add_turn(org, &new.id, follow_up, now);
-        }
+        transaction = match &new.follow_up {
+            Some(follow_up) => transaction.add_turn(org, &new.id, follow_up, now),
+            None if work_order.terms.parent_id.is_some() => transaction,
+            None => transaction.begin_outcome(org, &work_order)?,
+        };
         if let Some(step) = &new.step {
-            transaction = transaction.schedule_step(&step.created(&new.id))?;
+            transaction = step.made(transaction, new)?;
         }
         transaction.store_response(org, response, now)
     }

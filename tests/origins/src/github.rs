@@ -1,6 +1,8 @@
 //! GitHub's REST API, as far as pull requests need it, with the shapes and messages of its
 //! responses.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::forge_double::{Answers, ForgeDouble};
@@ -16,12 +18,27 @@ pub struct GithubState {
     pulls: Vec<Value>,
     /// The App that is known here.
     pub app: Option<App>,
+    /// Roles of collaborators by their logins.
+    pub roles: BTreeMap<String, String>,
 }
+
+/// The login of the token's account.
+pub const OWN_LOGIN: &str = "awo-machine";
 
 /// An API for one token.
 pub type Github = ForgeDouble<GithubState>;
 
 impl ForgeDouble<GithubState> {
+    /// Gives an account a role on every repository.
+    pub fn give(&self, login: &str, role: &str) {
+        self.change(|github| github.roles.insert(login.to_owned(), role.to_owned()));
+    }
+
+    /// Moves the head of a pull request to a commit.
+    pub fn push(&self, number: usize, commit: &str) {
+        self.change(|github| github.pulls[number - 1]["head"]["sha"] = json!(commit));
+    }
+
     /// An open pull request that somebody made before.
     pub fn add(&self, repository: &str, head: &str, base: &str, title: &str) {
         let body = json!({"title": title, "head": head, "base": base});
@@ -38,12 +55,20 @@ impl Answers for GithubState {
 
     fn answer(&mut self, call: &Call) -> (u16, Value) {
         let parts = call.parts();
+        if (call.method.as_str(), parts.as_slice()) == ("GET", &["user"]) {
+            return (200, json!({"login": OWN_LOGIN, "id": 1, "type": "User"}));
+        }
         let ["repos", owner, name, rest @ ..] = parts.as_slice() else {
             return (404, refusal("Not Found", 404));
         };
         let repository = format!("{owner}/{name}");
         match (call.method.as_str(), rest) {
             ("GET", ["pulls"]) => self.list(owner, call),
+            ("GET", ["pulls", number]) => match self.pull(number) {
+                Some(pull) => (200, pull.clone()),
+                None => (404, refusal("Not Found", 404)),
+            },
+            ("GET", ["collaborators", login, "permission"]) => self.permission(login),
             ("POST", ["pulls"]) => self.create(&repository, &call.body),
             ("PATCH", ["pulls", number]) => self.update(number, &call.body),
             ("POST", ["pulls", number, "requested_reviewers"]) => self.ask(number, &call.body),
@@ -108,7 +133,7 @@ impl GithubState {
         let side = |name: &str| {
             json!({"label": format!("{owner}:{name}"), "ref": name, "sha": "6dcb09b5b57875f3",
                 "user": {"login": owner, "type": "Organization"},
-                "repo": {"full_name": repository, "private": true}})
+                "repo": {"id": 1, "full_name": repository, "private": true}})
         };
         let pull = json!({
             "id": 1_000 + number, "node_id": "MDExOlB1bGxSZXF1ZXN0MQ==", "number": number,
@@ -121,6 +146,19 @@ impl GithubState {
         });
         self.pulls.push(pull.clone());
         (201, pull)
+    }
+
+    fn permission(&self, login: &str) -> (u16, Value) {
+        let login = login.replace("%5B", "[").replace("%5D", "]");
+        let role = self.roles.get(&login).map_or("read", String::as_str);
+        // The permission has no names for what lies between.
+        let permission = match role {
+            "maintain" => "write",
+            "triage" => "read",
+            role => role,
+        };
+        let shown = json!({"permission": permission, "role_name": role, "user": {"login": login}});
+        (200, shown)
     }
 
     fn pull(&mut self, number: &str) -> Option<&mut Value> {

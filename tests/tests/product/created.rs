@@ -11,6 +11,8 @@ use crate::http_api::{order, quiet_service};
 async fn a_created_resource_is_found_where_location_says() {
     let service = quiet_service().await;
     let client = &service.client;
+    let inbox = json!({ "name": "of the trigger", "kind": "github" });
+    let inbox = client.post("/v1/inboxes", &inbox).await.body["inbox"]["id"].clone();
     let bodies = [
         ("/v1/work-orders", order()),
         (
@@ -28,6 +30,13 @@ async fn a_created_resource_is_found_where_location_says() {
             json!({ "name": "made", "scope": {}, "period": "month", "limitCredits": 100_000, "onLimit": "alert" }),
         ),
         ("/v1/inboxes", json!({ "name": "made", "kind": "github" })),
+        (
+            "/v1/triggers",
+            json!({
+                "name": "made", "inboxId": inbox, "events": ["push"], "action": "create",
+                "repositories": ["github.com/acme/*"], "workOrder": { "taskPrompt": "go on" },
+            }),
+        ),
         (
             "/v1/schedules",
             json!({ "name": "made", "cron": "30 2 * * *", "workOrder": order() }),

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 const BODY: &[u8] = br#"{"zen":"Approachable is better than simple."}"#;
 
 /// An inbox with the secret that its create has shown.
-struct MadeInbox {
-    id: String,
+pub struct MadeInbox {
+    pub id: String,
     secret: String,
     url: String,
 }
@@ -42,7 +42,7 @@ impl MadeInbox {
     }
 }
 
-async fn made(service: &TestService, body: &Value) -> MadeInbox {
+pub async fn made(service: &TestService, body: &Value) -> MadeInbox {
     MadeInbox::of(&service.client.post("/v1/inboxes", body).await)
 }
 
@@ -57,9 +57,19 @@ pub fn digits(secret: &str, body: &[u8]) -> String {
 
 /// Posts a body as GitHub does.
 async fn post(service: &TestService, inbox: &MadeInbox, body: &[u8]) -> Answer {
+    send_github(service, inbox, "ping", body).await
+}
+
+/// Posts an event as GitHub does.
+pub async fn send_github(
+    service: &TestService,
+    inbox: &MadeInbox,
+    event: &str,
+    body: &[u8],
+) -> Answer {
     let signature = format!("sha256={}", digits(&inbox.secret, body));
     let headers = [
-        ("x-github-event", "ping"),
+        ("x-github-event", event),
         ("x-hub-signature-256", &signature),
     ];
     send(service, inbox, &headers, body).await
@@ -104,7 +114,7 @@ async fn log(service: &TestService, inbox: &MadeInbox) -> Vec<Value> {
 }
 
 /// The part of a sweep that processes deliveries.
-async fn sweep(service: &TestService) {
+pub async fn sweep(service: &TestService) {
     let state = sweep::state(&service.service.cloud.of_function("sweep")).unwrap();
     let tick: Tick = serde_json::from_value(json!({ "part": "inboxes" })).unwrap();
     let swept = sweep::handle(Arc::new(state), tick).await.unwrap();

@@ -121,3 +121,23 @@ async fn rivals_at_one_inbox_leave_a_whole_one_and_get_409() {
     let requests = [("PATCH", &*path, &change), ("POST", &*rotate, &json!({}))];
     rival_of_two(client, &path, requests).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rivals_at_one_trigger_leave_a_whole_one_and_get_409() {
+    let service = quiet_service().await;
+    let client = &service.client;
+    let inbox = json!({ "name": "first", "kind": "github" });
+    let inbox = client.post("/v1/inboxes", &inbox).await.body;
+    let body = |name: &str| {
+        json!({
+            "name": name, "inboxId": inbox["inbox"]["id"], "events": ["push"], "action": "create",
+            "repositories": ["github.com/acme/*"], "workOrder": { "taskPrompt": "go on" },
+        })
+    };
+    let made = client.post("/v1/triggers", &body("first")).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let path = format!("/v1/triggers/{}", made.body["id"].as_str().unwrap());
+    let (one, other) = (body("one"), body("other"));
+    let requests = [("PUT", &*path, &one), ("PUT", &*path, &other)];
+    rival_of_two(client, &path, requests).await;
+}

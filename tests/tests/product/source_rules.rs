@@ -55,6 +55,7 @@ const LAYERS: [&[&str]; 8] = [
         "awo-pricing",
         "awo-forges",
         "awo-schedules",
+        "awo-triggers",
         "awo-mcp",
     ],
     &["awo-cloud", "awo-contract"],

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use awo_domain::control::{GitCredential, RunSpec};
-use awo_forges::{Forge, HostedRepository, Hosts, PullRequestStatus, pull_request_number};
+use awo_forges::{Forge, HostedRepository, Hosts, PullRequestStatus};
 use tokio::time::{Instant, timeout};
 
 use crate::git_credentials::GitCredentials;
@@ -22,7 +22,7 @@ pub(crate) async fn is_over(hosts: &Hosts, credentials: &GitCredentials, spec: &
         return false;
     };
     let hosted = HostedRepository::parse(spec.source.repository.as_str());
-    let (Some(hosted), Some(number)) = (hosted, pull_request_number(url)) else {
+    let (Some(hosted), Some(number)) = (hosted, url.number()) else {
         return false;
     };
     let Some(api) = Forge::api(&hosted, spec.forge.as_ref(), hosts) else {

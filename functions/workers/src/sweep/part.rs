@@ -26,6 +26,8 @@ pub enum Part {
     Schedules,
     /// Deliveries to inboxes that are not processed.
     Inboxes,
+    /// Pull requests whose forge is to be asked.
+    Outcomes,
 }
 
 /// Every `of`th shard of an index of due items, from the `nth` on.
@@ -49,7 +51,7 @@ impl ShardGroup {
 
 impl Part {
     /// All parts, for an invocation that sweeps everything.
-    pub const ALL: [Part; 8] = [
+    pub const ALL: [Part; 9] = [
         Part::Items(ShardGroup::ALL),
         Part::Notifications(ShardGroup::ALL),
         Part::Purges,
@@ -58,6 +60,7 @@ impl Part {
         Part::Ledgers,
         Part::Schedules,
         Part::Inboxes,
+        Part::Outcomes,
     ];
 
     /// The coverage of these parts: each shard of each index, and each of the other parts.
@@ -75,6 +78,7 @@ impl Part {
                 Part::Ledgers => vec![("ledgers", 0)],
                 Part::Schedules => vec![("schedules", 0)],
                 Part::Inboxes => vec![("inboxes", 0)],
+                Part::Outcomes => vec![("outcomes", 0)],
             }
         };
         parts.iter().flat_map(of_part).collect()

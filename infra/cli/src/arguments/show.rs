@@ -76,6 +76,9 @@ pub struct List {
     /// Only children of this work order
     #[arg(long, value_name = "ID", value_parser = reference::parse)]
     pub parent: Option<Reference>,
+    /// Only work orders that this trigger created
+    #[arg(long, value_name = "ID")]
+    pub trigger: Option<String>,
     /// Only work orders that this schedule created
     #[arg(long, value_name = "ID")]
     pub schedule: Option<String>,

@@ -25,6 +25,7 @@ mod mcp;
 mod operations;
 mod operators;
 mod orders;
+mod outcomes;
 mod providers;
 mod references;
 mod submit;

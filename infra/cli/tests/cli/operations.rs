@@ -11,6 +11,7 @@ const WH: &str = "wh_01k0000000000000000000000a";
 const BUD: &str = "bud_01k0000000000000000000000a";
 const SCH: &str = "sch_01k0000000000000000000000a";
 const INB: &str = "inb_01k0000000000000000000000a";
+const TRG: &str = "trg_01k0000000000000000000000a";
 const IDL: &str = "idl_01k0000000000000000000000a";
 const DLV: &str = "dlv_01k0000000000000000000000a";
 
@@ -33,6 +34,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getQueueHealth", &["queue"]),
     ("getQueuePosition", &["queue", WO]),
     ("getUsageSummary", &["usage"]),
+    ("getOutcomes", &["outcomes"]),
     ("exportFocus", &["finance", "export", "--month", "2026-11"]),
     (
         "getUsageReport",
@@ -116,6 +118,15 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("fireSchedule", &["schedules", "fire", SCH]),
     ("resumeSchedule", &["schedules", "resume", SCH]),
     ("listFirings", &["schedules", "firings", SCH]),
+    ("listTriggers", &["triggers", "list"]),
+    ("createTrigger", &["triggers", "create", "FILE"]),
+    ("getTrigger", &["triggers", "get", TRG]),
+    ("updateTrigger", &["triggers", "update", TRG, "FILE"]),
+    ("deleteTrigger", &["triggers", "delete", TRG]),
+    (
+        "evaluateTrigger",
+        &["triggers", "evaluate", TRG, "FILE", "--event", "issues"],
+    ),
     ("listInboxes", &["inboxes", "list"]),
     (
         "createInbox",

@@ -30,7 +30,7 @@ const fn code(
 }
 
 /// Every code.
-pub const CODES: [ErrorCode; 21] = [
+pub const CODES: [ErrorCode; 22] = [
     code(
         "BAD_REQUEST",
         &[400],
@@ -96,6 +96,12 @@ pub const CODES: [ErrorCode; 21] = [
         &[404],
         "The organization has no schedule of this id.",
         "Check the id, or list the schedules.",
+    ),
+    code(
+        "TRIGGER_NOT_FOUND",
+        &[404],
+        "The organization has no trigger of this id.",
+        "Check the id, or list the triggers.",
     ),
     code(
         "INBOX_NOT_FOUND",

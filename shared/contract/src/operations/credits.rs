@@ -77,10 +77,10 @@ pub(crate) const ALL: &[Route] = &[
 /// Page size of transactions where none is asked for.
 const DEFAULT_LIMIT: u32 = 50;
 /// Rows of a report where no number is asked for.
-const REPORT_LIMIT: u32 = 100;
+pub(super) const REPORT_LIMIT: u32 = 100;
 
 /// Either end of a period.
-fn bound() -> Value {
+pub(super) fn bound() -> Value {
     json!({ "type": "string", "examples": ["2026-11-20", "2026-11-20T08:00:00Z"] })
 }
 

@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::Scope;
 use awo_domain::work_order::WorkOrderStatus;
-use awo_domain::{ScheduleId, WorkOrderId};
+use awo_domain::{ScheduleId, TriggerId, WorkOrderId};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -131,6 +131,11 @@ pub(crate) fn all(schemas: &mut Schemas) -> Vec<Operation> {
             "scheduleId",
             schemas.of::<ScheduleId>(),
             "Those that this schedule created.",
+        )
+        .query(
+            "triggerId",
+            schemas.of::<TriggerId>(),
+            "Those that this trigger created.",
         )
         .pages(DEFAULT_LIMIT)
         .answers(Success::with(200, "A page of work orders.", page));

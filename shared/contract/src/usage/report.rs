@@ -134,7 +134,8 @@ impl UsageReportShape {
     }
 }
 
-fn bound(time: Option<Timestamp>, now: Timestamp) -> String {
+/// An end of a period: a day, if it is midnight.
+pub(crate) fn bound(time: Option<Timestamp>, now: Timestamp) -> String {
     let time = time.unwrap_or(now);
     if time.start_of_day() == time {
         time.day()

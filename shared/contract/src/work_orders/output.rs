@@ -1,12 +1,15 @@
 //! Work orders as the API shows them.
 
 use awo_domain::environment::EnvironmentName;
+use awo_domain::pull_request::PullRequest;
 use awo_domain::schedule::Origin;
 use awo_domain::work_order::{Terms, WorkOrderStatus};
 use awo_domain::{RunId, TaskPrompt, Timestamp, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use super::pull_request::PullRequestShape;
 
 /// A workspace source.
 #[derive(Debug, Serialize, ToSchema)]
@@ -57,6 +60,9 @@ pub struct WorkOrderShape<'a> {
     /// The schedule that created it; absent if a client did.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<&'a Origin>,
+    /// The pull request that it delivered to; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pull_request: Option<PullRequestShape<'a>>,
     /// True if it succeeded and its newest run is verified.
     verified: bool,
     /// When it was created.
@@ -64,9 +70,13 @@ pub struct WorkOrderShape<'a> {
 }
 
 impl<'a> WorkOrderShape<'a> {
-    /// A work order with its prompt.
+    /// A work order with its prompt, and with its pull request if it has one.
     #[must_use]
-    pub fn of(order: &'a WorkOrder, task_prompt: &'a TaskPrompt) -> WorkOrderShape<'a> {
+    pub fn of(
+        order: &'a WorkOrder,
+        task_prompt: &'a TaskPrompt,
+        pull_request: Option<&'a PullRequest>,
+    ) -> WorkOrderShape<'a> {
         WorkOrderShape {
             id: &order.id,
             task_prompt: task_prompt.as_str(),
@@ -85,6 +95,7 @@ impl<'a> WorkOrderShape<'a> {
             terms: &order.terms,
             environment: order.environment.as_ref(),
             origin: order.origin.as_ref(),
+            pull_request: pull_request.map(PullRequestShape::of),
             verified: order.verified,
             created_at: order.created_at,
         }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use awo_domain::money::MicroCredits;
+use awo_domain::pull_request::PullRequest;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use awo_store::runs::Run;
@@ -10,6 +11,8 @@ use awo_store::work_orders::WorkOrder;
 use awo_store::work_orders::threads::Thread;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use super::pull_request::PullRequestShape;
 
 /// A thread.
 #[derive(Debug, Serialize, ToSchema)]
@@ -29,9 +32,9 @@ pub struct ThreadShape<'a> {
     /// The commit that was delivered last.
     #[serde(skip_serializing_if = "Option::is_none")]
     head_commit: Option<&'a str>,
-    /// The URL of the pull request of the last delivery.
+    /// The pull request of the last delivery.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pull_request: Option<&'a str>,
+    pull_request: Option<PullRequestShape<'a>>,
     /// The turns in order, but those that were purged.
     turns: Vec<TurnShape<'a>>,
     /// Cost of all runs of these turns.
@@ -68,13 +71,14 @@ struct ThreadCostShape {
 }
 
 impl<'a> ThreadShape<'a> {
-    /// A thread with its turns, their newest runs and the cost of all runs.
+    /// A thread with its turns, their newest runs, its pull request and the cost of all runs.
     #[must_use]
     pub fn of(
         id: &'a WorkOrderId,
         thread: &'a Thread,
         turns: &'a [WorkOrder],
         runs: &'a HashMap<RunId, Run>,
+        pull_request: Option<&'a PullRequest>,
         cost: MicroCredits,
     ) -> ThreadShape<'a> {
         let newest = |order: &WorkOrder| runs.get(&order.run_id);
@@ -92,9 +96,7 @@ impl<'a> ThreadShape<'a> {
             base_commit: base.or(first.and_then(|run| run.base.as_deref())),
             head_commit: (thread.head_commit.as_deref())
                 .or(delivered.and_then(|run| run.commit.as_deref())),
-            pull_request: (thread.pull_request.as_ref())
-                .or(delivered.and_then(|run| run.pr_url.as_ref()))
-                .map(|url| url.as_str()),
+            pull_request: pull_request.map(PullRequestShape::of),
             turns: turns
                 .iter()
                 .map(|order| TurnShape {

@@ -133,6 +133,14 @@ impl ChargeInputs<'_> {
 }
 
 impl CostRecord {
+    /// The deduction, or less than nothing for a refund.
+    #[must_use]
+    pub fn booked(&self) -> MicroCredits {
+        let measures = self.parts.iter().map(|part| &part.measures);
+        let booked = measures.map(|of| of.credits_micro.saturating_sub(of.refunds_micro));
+        MicroCredits::from_micro(booked.fold(0, i64::saturating_add))
+    }
+
     /// The refund of a run, put down to what the run was; all to compute if that is not known.
     #[must_use]
     pub fn refund(

@@ -61,6 +61,14 @@ impl FollowUpRequest {
         }
     }
 
+    /// Checks the body as far as it does not depend on the thread.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with every fault.
+    pub fn check(self) -> Result<(), Error> {
+        self.faults.finish(Some(()))
+    }
+
     /// The name of the profile.
     #[must_use]
     pub fn profile(&self) -> Option<&ProfileName> {

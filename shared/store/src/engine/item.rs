@@ -49,6 +49,15 @@ pub(crate) const DUE_SCHEDULES: &str = "schedule";
 /// orders.
 pub(crate) const DUE_INBOXES: &str = "inbox";
 
+/// Partition of the index of due items: pull requests whose forge is to be asked. Apart from the others, since each
+/// costs a call of a forge.
+pub(crate) const DUE_PULL_REQUESTS: &str = "pull";
+
+/// Partition of the index by parent: the pull requests of an organization with this hash of their URL.
+pub(crate) fn pull_requests_with(org: &OrgId, digest: &str) -> String {
+    format!("{org}#pull#{digest}")
+}
+
 /// Partition of the index of due items.
 pub(crate) fn due_shard(of: &str) -> String {
     let sum: u32 = of.bytes().map(u32::from).sum();

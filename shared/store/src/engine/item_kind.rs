@@ -36,6 +36,10 @@ pub(crate) enum ItemKind {
     QueueEntry,
     /// Turns of a thread, and the run that has it: `<org>#thread`, id of the first turn.
     Thread,
+    /// What outcomes count of a thread: `<org>#outcome`, id of the first turn.
+    Outcome,
+    /// Pull request of a thread: `<org>#pull`; id of the first turn and hash of its URL.
+    PullRequest,
     /// Link to a child: `<org>#<work order>#child`, work order id.
     Child,
     /// Work order whose children have not ended: `<org>#waiting`, work order id.
@@ -60,6 +64,14 @@ pub(crate) enum ItemKind {
     DeliveryMark,
     /// Delivery to an inbox that waits for its processing: `<org>#unprocessed`; inbox id and delivery id.
     UnprocessedDelivery,
+    /// Trigger with its state: `<org>#trigger`, trigger id.
+    Trigger,
+    /// Number of triggers: `<org>#triggers`, `count`.
+    TriggerCount,
+    /// Work order of a trigger and a delivery: `<org>#trigger-order`; trigger id and delivery id.
+    TriggerOrder,
+    /// State of a trigger for a subject: `<org>#trigger-subject`; trigger id and hash of the subject.
+    TriggerSubject,
     /// Stored response to an idempotency key: `<org>#idem`, hash.
     StoredResponse,
     /// Permit of a live stream, a purge, an export, or a kill: `<org>#stream`, `#purging`, `#exporting`,
@@ -183,6 +195,8 @@ impl ItemKind {
             | ItemKind::Snapshot
             | ItemKind::QueueEntry
             | ItemKind::Thread
+            | ItemKind::Outcome
+            | ItemKind::PullRequest
             | ItemKind::Child
             | ItemKind::Waiting
             | ItemKind::Cascade
@@ -195,6 +209,10 @@ impl ItemKind {
             | ItemKind::InboxDelivery
             | ItemKind::DeliveryMark
             | ItemKind::UnprocessedDelivery
+            | ItemKind::Trigger
+            | ItemKind::TriggerCount
+            | ItemKind::TriggerOrder
+            | ItemKind::TriggerSubject
             | ItemKind::StoredResponse
             | ItemKind::CallPermit
             | ItemKind::Verification

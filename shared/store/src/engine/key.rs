@@ -3,7 +3,9 @@
 mod costs;
 mod definitions;
 mod inboxes;
+mod outcomes;
 mod settings;
+mod triggers;
 
 pub(crate) use costs::{
     DUE_COSTS, budget_counters, cost_heads, cost_sums, costs, listed_entries, new_costs, purchased,
@@ -11,10 +13,12 @@ pub(crate) use costs::{
 };
 pub(crate) use definitions::task_definitions;
 pub(crate) use inboxes::{delivery_marks, inbox_deliveries, inbox_indexes, unprocessed_deliveries};
+pub(crate) use outcomes::{outcomes, pull_requests};
 pub(crate) use settings::{
     environments, firings, forges, key_indexes, plugins, profiles, schedules, settings_of,
     templates, webhooks,
 };
+pub(crate) use triggers::{trigger_orders, trigger_subjects, triggers};
 
 use std::collections::HashMap;
 

@@ -7,7 +7,8 @@ use super::operation::DELETED;
 use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::key::{
-    deliveries, delivery_marks, delivery_permits, inbox_deliveries, outbox, settings_of, threads,
+    deliveries, delivery_marks, delivery_permits, inbox_deliveries, outbox, outcomes,
+    pull_requests, settings_of, threads,
 };
 use crate::work_orders::WorkOrder;
 use crate::work_orders::purge::in_transactions;
@@ -42,7 +43,9 @@ impl Store {
         for status in WorkOrderStatus::ALL {
             self.purge_all(org, status, now).await?;
         }
-        self.empty(threads(org)).await?;
+        for partition in [threads(org), outcomes(org), pull_requests(org)] {
+            self.empty(partition).await?;
+        }
         self.delete_settings(org).await?;
         self.retire_definitions(org, now).await?;
         self.delete_keys(org).await?;

@@ -47,6 +47,11 @@ impl ScheduleStep {
             kind: OriginKind::Schedule,
             schedule_id: Some(self.new.id.clone()),
             scheduled_for: Some(time),
+            trigger_id: None,
+            delivery_id: None,
+            actor: None,
+            subject: None,
+            url: None,
         })
     }
 

@@ -48,11 +48,16 @@ impl Store {
         .filter(
             "origin.scheduleId",
             filter.schedule_id.as_ref().map(ToString::to_string),
+        )
+        .filter(
+            "origin.triggerId",
+            filter.trigger_id.as_ref().map(ToString::to_string),
         );
         let by_tally = filter.tenant_id.is_none()
             && filter.tenant_user_id.is_none()
             && filter.parent_id.is_none()
-            && filter.schedule_id.is_none();
+            && filter.schedule_id.is_none()
+            && filter.trigger_id.is_none();
         let total = async {
             let whole = slice.clone();
             if by_tally {
@@ -111,12 +116,15 @@ impl WorkOrderFilter {
                 tenant.map(|tenant| tenant.tenant_id.as_str()),
             )
             && is_same(&self.tenant_user_id, user)
-            && (self.schedule_id.is_none()
-                || self.schedule_id.as_ref()
-                    == order
-                        .origin
-                        .as_ref()
-                        .and_then(|origin| origin.schedule_id.as_ref()))
+            && self.is_by_origin(order)
+    }
+
+    fn is_by_origin(&self, order: &WorkOrder) -> bool {
+        let origin = order.origin.as_ref();
+        let schedule = origin.and_then(|origin| origin.schedule_id.as_ref());
+        let trigger = origin.and_then(|origin| origin.trigger_id.as_ref());
+        (self.schedule_id.is_none() || self.schedule_id.as_ref() == schedule)
+            && (self.trigger_id.is_none() || self.trigger_id.as_ref() == trigger)
     }
 }
 

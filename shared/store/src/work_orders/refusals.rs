@@ -10,6 +10,7 @@ use crate::engine::transaction::Refusal;
 use crate::ledger::budgets::over_budget;
 use crate::ledger::credits::insufficient;
 use crate::schedules::schedule_changed;
+use crate::triggers::trigger_changed;
 use crate::work_orders::parents::parent_refused;
 
 /// The meaning of a refused create: a replay before all else, since the first answer
@@ -25,6 +26,15 @@ pub(super) fn refused(
     let is_step = |of: &Refusal| matches!(of.kind, ItemKind::Schedule | ItemKind::Firing);
     if refusals.iter().any(is_step) {
         return Err(schedule_changed());
+    }
+    let is_trigger = |of: &Refusal| {
+        matches!(
+            of.kind,
+            ItemKind::Trigger | ItemKind::TriggerOrder | ItemKind::TriggerSubject
+        )
+    };
+    if refusals.iter().any(is_trigger) {
+        return Err(trigger_changed());
     }
     let over = over_budget(&refusals);
     let mut refusals = refusals;

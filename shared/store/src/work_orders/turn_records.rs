@@ -1,15 +1,17 @@
 //! Records of turns by their runners: base, starts and deliveries of a thread. Only the run that has the
 //! thread writes them, and only under its lease; a repeated record changes nothing.
 
-use awo_domain::Error;
 use awo_domain::control::{TurnDelivery, TurnPoint, TurnRecord};
 use awo_domain::pull_request::PullRequestUrl;
+use awo_domain::{Error, Timestamp};
 
 use super::threads::Thread;
 use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::key::Key;
 use crate::engine::table::UpdateOutcome;
+use crate::engine::transaction::Transaction;
+use crate::pull_requests::PullRequestDelivery;
 use crate::runs::lifecycle::lease::lease_lost;
 use crate::runs::lifecycle::report::Reporter;
 
@@ -22,7 +24,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Conflict`] if the lease is lost, or another run has the thread; internal.
-    pub async fn record_turn(&self, by: &Reporter, record: TurnRecord) -> Result<(), Error> {
+    pub async fn record_turn(
+        &self,
+        by: &Reporter,
+        record: TurnRecord,
+        now: Timestamp,
+    ) -> Result<(), Error> {
         let org = &by.org;
         let run = self.reporting_run(by).await?;
         let order = self.work_order(org, &run.work_order_id).await?;
@@ -31,6 +38,13 @@ impl Store {
         if thread.holder.as_ref() != Some(&by.run_id) {
             return Err(lease_lost());
         }
+        let has_pull_request = matches!(
+            record,
+            TurnRecord::Delivered {
+                pull_request: Some(_),
+                ..
+            }
+        );
         thread.record(order.turn(), record);
         let change = Change::new()
             .set_some("baseCommit", thread.base_commit.as_ref())
@@ -41,12 +55,27 @@ impl Store {
             .set("points", &thread.points)
             .set("deliveries", &thread.deliveries)
             .when("holder", &by.run_id);
-        match self
-            .update(&Key::thread(org, order.thread_id()), change)
-            .await?
-        {
-            UpdateOutcome::New(_) => Ok(()),
-            UpdateOutcome::Refused(_) => Err(lease_lost()),
+        let key = Key::thread(org, order.thread_id());
+        let url = thread.pull_request.as_ref().filter(|_| has_pull_request);
+        let is_recorded = match url {
+            Some(url) => {
+                let delivery = PullRequestDelivery {
+                    order: &order,
+                    url,
+                    verified_commit: None,
+                    now,
+                };
+                let transaction = Transaction::new()
+                    .update(&key, change)
+                    .delivered_to(org, &delivery);
+                transaction.commit(self).await?.is_yes()
+            }
+            None => matches!(self.update(&key, change).await?, UpdateOutcome::New(_)),
+        };
+        if is_recorded {
+            Ok(())
+        } else {
+            Err(lease_lost())
         }
     }
 }

@@ -4,6 +4,7 @@
 mod inboxes;
 mod receivers;
 mod schedules;
+mod triggers;
 mod ways;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use awo_domain::statement::Month;
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::{
-    BudgetId, DeliveryId, InboxDeliveryId, InboxId, OrgId, RunId, ScheduleId, WebhookId,
+    BudgetId, DeliveryId, InboxDeliveryId, InboxId, OrgId, RunId, ScheduleId, TriggerId, WebhookId,
     WorkOrderId,
 };
 use awo_http::routes::{ROUTES, Route};
@@ -24,6 +25,7 @@ use crate::http_api::order;
 use inboxes::{a_processed_delivery, an_inbox, inbox, signature};
 use receivers::{a_budget, a_webhook, budget, webhook};
 use schedules::{a_schedule, schedule};
+use triggers::a_trigger;
 
 /// The things that a path or a query can name.
 #[derive(Debug, Clone)]
@@ -47,6 +49,7 @@ pub struct Things {
     pub inbox: String,
     /// A delivery to it that was processed.
     pub inbox_delivery: String,
+    pub trigger: String,
 }
 
 impl Things {
@@ -73,6 +76,7 @@ impl Things {
             month: "2001-01".to_owned(),
             delivery: DeliveryId::new(now, mint.random(now)).to_string(),
             inbox: InboxId::new(now, mint.random(now)).to_string(),
+            trigger: TriggerId::new(now, mint.random(now)).to_string(),
             inbox_delivery: InboxDeliveryId::new(now, mint.random(now)).to_string(),
         }
     }
@@ -110,6 +114,7 @@ impl Things {
             month: this_month(service),
             delivery: delivery.id.to_string(),
             inbox_delivery: a_processed_delivery(service, &inbox).await,
+            trigger: a_trigger(service, &inbox).await,
             inbox: inbox.to_string(),
             profile: THING.to_owned(),
             org: service.org.clone(),
@@ -139,6 +144,7 @@ impl Things {
             "webhooks" => &self.webhook,
             "budgets" => &self.budget,
             "schedules" => &self.schedule,
+            "triggers" => &self.trigger,
             "statements" => &self.month,
             "deliveries" => &self.delivery,
             "control" => self.org.as_str(),
@@ -338,6 +344,7 @@ impl Sample {
         let text = text.replace("{nonce}", &nonce);
         let text = text.replace("{org}", things.org.as_str());
         let text = text.replace("{workDir}", &things.work_dir);
+        let text = text.replace("{inbox}", &things.inbox);
         text.replace("{new}", &new_name()).into_bytes()
     }
 

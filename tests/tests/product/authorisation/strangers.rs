@@ -80,6 +80,7 @@ async fn what_belongs_to_another_organization_cannot_be_distinguished_from_what_
                 (Style::Plain, path) if path.starts_with("/v1/templates/") => "TEMPLATE_NOT_FOUND",
                 (Style::Plain, path) if path.starts_with("/v1/budgets/") => "BUDGET_NOT_FOUND",
                 (Style::Plain, path) if path.starts_with("/v1/schedules/") => "SCHEDULE_NOT_FOUND",
+                (Style::Plain, path) if path.starts_with("/v1/triggers/") => "TRIGGER_NOT_FOUND",
                 (Style::Plain, path) if path.starts_with("/v1/inboxes/") => "INBOX_NOT_FOUND",
                 (Style::Plain, path) if path.starts_with("/v1/environments/") => {
                     "ENVIRONMENT_NOT_FOUND"

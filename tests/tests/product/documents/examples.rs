@@ -212,6 +212,14 @@ async fn the_schedule_of_the_page_is_made_and_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_outcomes_of_the_page_are_printed() {
+    let reader = Reader::started(&[], &[]);
+    let printed = reader.ran(&block_of("docs/outcomes.md", "awo outcomes"));
+    assert!(printed.contains("2026-11-01 to 2026-12-01"), "{printed}");
+    assert!(printed.contains("0 merged (0 as verified)"), "{printed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_inbox_of_the_page_is_made_and_listed() {
     let reader = Reader::started(&[], &[]);
     let printed = reader.ran(&block_of("docs/inboxes.md", "awo inboxes create"));
@@ -224,6 +232,19 @@ async fn the_inbox_of_the_page_is_made_and_listed() {
     let id = made["id"].as_str().unwrap();
     assert!(printed.contains(&format!("/v1/hooks/{id}")), "{printed}");
     assert_eq!(printed.matches(id).count(), 3, "{printed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_trigger_of_the_page_is_made_and_listed() {
+    let reader = Reader::started(&[], &[]);
+    let printed = reader.ran(&block_of("docs/triggers.md", "INBOX="));
+    let listed = reader.local().client.get("/v1/triggers").await.body;
+    let made = &listed["triggers"][0];
+    let sent = std::fs::read_to_string(reader.project().join("label.json")).unwrap();
+    let sent: Value = serde_json::from_str(&sent).unwrap();
+    has(made, &sent);
+    let id = made["id"].as_str().unwrap();
+    assert!(printed.matches(id).count() >= 2, "{printed}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -231,6 +231,8 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
             ("echo", Test("documents::examples::the_message_of_the_page_lists_the_tools")),
         ],
     ),
+    ("docs/triggers.md", &[("INBOX=", Test("documents::examples::the_trigger_of_the_page_is_made_and_listed"))]),
+    ("docs/outcomes.md", &[("awo outcomes", Test("documents::examples::the_outcomes_of_the_page_are_printed"))]),
     ("docs/schedules.md", &[("cat > nightly.json", Test("documents::examples::the_schedule_of_the_page_is_made_and_listed"))]),
     (
         "docs/environments.md",

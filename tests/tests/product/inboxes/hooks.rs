@@ -1,5 +1,6 @@
 //! The route of senders: acknowledged is stored, and what is not signed is refused alike.
 
+use awo_domain::inbox::InboxKind;
 use awo_tests::counted_requests::CountedRequests;
 use awo_tests::seed::Seed;
 use futures::{StreamExt, stream};
@@ -127,7 +128,7 @@ async fn above_a_thousand_unprocessed_deliveries_an_organizations_senders_wait()
     let seed = Seed::of(&service.service.cloud, &service.org);
     assert_eq!(post(&service, &inbox, BODY).await.status, 202);
     for _ in 1..1_000 {
-        seed.unprocessed_delivery(&id).await;
+        seed.unprocessed_delivery(&id, InboxKind::Github).await;
     }
     let full = post(&service, &inbox, br#"{"one":"more"}"#).await;
     assert_eq!((full.status, full.header("retry-after")), (503, "60"));

@@ -54,8 +54,15 @@ const CALLS: &[&str] = &[
     "POST /v1/inboxes/{inbox}/rotate-secret 200",
     "GET /v1/inboxes/{inbox}/deliveries?limit=1 200",
     "POST /v1/inboxes/{inbox}/deliveries/{inbox_delivery}/replay 202",
+    "POST /v1/triggers 201",
+    "GET /v1/triggers?limit=1 200",
+    "GET /v1/triggers/{trigger} 200",
+    "PUT /v1/triggers/{trigger} 200",
+    "POST /v1/triggers/{trigger}/evaluate 200",
+    "DELETE /v1/triggers/{trigger} 204",
     "DELETE /v1/inboxes/{inbox} 204",
     "GET /v1/usage/report?groupBy=outcome&from=2026-01-01&to=2036-01-01 200",
+    "GET /v1/outcomes?groupBy=repository&from=2026-01-01&to=2036-01-01 200",
     "GET /v1/exports/focus?month=2026-11&day=20 200",
     "GET /api/v1/usage/summary?startDate=2026-01-01&endDate=2036-01-01 200",
     "POST /v1/templates 201",
@@ -124,6 +131,10 @@ async fn called(service: &TestService, method: &str, path: &str, template: &str)
             .expect("a run that ended");
         *dir = json!(samples::work_dir(service, run));
     }
+    if let Some(inbox) = body.get_mut("inboxId") {
+        let known = client.get("/v1/inboxes").await.body;
+        *inbox = known["inboxes"][0]["id"].clone();
+    }
     let body = body.to_string();
     let json = [("content-type", "application/json")];
     client.send(method, path, &json, body.into_bytes()).await
@@ -135,6 +146,22 @@ fn of_some(mut answer: Answer) -> Answer {
     models.retain(|of| ["claude-sonnet-4-5", "gpt-4o"].contains(&of["model"].as_str().unwrap()));
     assert_eq!(models.len(), 2);
     answer
+}
+
+/// The deliveries of a sender: one that is stored, and its duplicate.
+async fn receives(scene: &Scene, inbox: &str, secret: &str) {
+    for status in [202, 200] {
+        let delivery = example_body("post", "/v1/hooks/{inboxId}").to_string();
+        let path = format!("/v1/hooks/{inbox}");
+        let signature = format!("sha256={}", digits(secret, delivery.as_bytes()));
+        let headers = [
+            ("content-type", "application/json"),
+            ("x-hub-signature-256", signature.as_str()),
+        ];
+        let sender = scene.client().with_key(None);
+        let received = sender.send("POST", &path, &headers, delivery.into_bytes());
+        example("receive-delivery", status, &received.await);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -152,21 +179,15 @@ async fn every_operation_answers_as_it_is_documented() {
     let inbox = scene.client().post("/v1/inboxes", &inbox).await;
     let secret = inbox.body["secret"].as_str().unwrap();
     let inbox = InboxId::parse(inbox.body["inbox"]["id"].as_str().unwrap()).unwrap();
-    for status in [202, 200] {
-        let delivery = example_body("post", "/v1/hooks/{inboxId}").to_string();
-        let path = format!("/v1/hooks/{inbox}");
-        let signature = format!("sha256={}", digits(secret, delivery.as_bytes()));
-        let headers = [
-            ("content-type", "application/json"),
-            ("x-hub-signature-256", signature.as_str()),
-        ];
-        let sender = scene.client().with_key(None);
-        let received = sender.send("POST", &path, &headers, delivery.into_bytes());
-        example("receive-delivery", status, &received.await);
-    }
+    receives(&scene, inbox.as_str(), secret).await;
     let seed = Seed::of(&scene.service.service.cloud, &scene.service.org);
     let inbox_delivery = seed.inbox_delivery(&inbox).await.id;
+    let mut trigger = example_body("post", "/v1/triggers");
+    trigger["inboxId"] = json!(inbox);
+    let trigger = scene.client().post("/v1/triggers", &trigger).await;
+    let trigger = trigger.body["id"].as_str().unwrap().to_owned();
     let names = [
+        ("{trigger}", trigger.as_str()),
         ("{inbox}", inbox.as_str()),
         ("{inbox_delivery}", inbox_delivery.as_str()),
         ("{schedule}", schedule.as_str()),

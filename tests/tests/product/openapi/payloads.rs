@@ -6,10 +6,12 @@ use std::collections::BTreeSet;
 use awo_domain::budget::{BudgetThresholdData, CreditsLowData};
 use awo_domain::event::TimelineEvent;
 use awo_domain::money::MicroCredits;
+use awo_domain::pull_request::{OutcomeCost, PullRequestChangedData};
 use awo_domain::schedule::{PauseReason, ScheduleMissedData, SchedulePausedData};
+use awo_domain::trigger::{TriggerPauseReason, TriggerPausedData};
 use awo_domain::webhook::envelope;
 use awo_domain::webhook::{EventType, TEST_EVENT};
-use awo_domain::{BudgetId, EventId, ScheduleId, Timestamp, WebhookId};
+use awo_domain::{BudgetId, EventId, ScheduleId, Timestamp, TriggerId, WebhookId, WorkOrderId};
 use awo_tests::contract;
 use awo_tests::driven::DrivenRun;
 use serde_json::{Value, json};
@@ -72,7 +74,7 @@ async fn every_payload_is_as_the_document_says() {
 }
 
 /// What the store writes of events that are of no run.
-fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 4] {
+fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 7] {
     let credits = MicroCredits::from_credits;
     let budget = BudgetThresholdData {
         budget_id: BudgetId::new(at, 1),
@@ -101,11 +103,29 @@ fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 4] {
         from: at,
         to: at,
     };
+    let trigger = TriggerPausedData {
+        trigger_id: TriggerId::new(at, 1),
+        name: "Label agent".to_owned(),
+        reason: TriggerPauseReason::Refusals,
+        consecutive_refusals: 10,
+    };
+    let thread_id = WorkOrderId::new(at, 1);
+    let pull_request = PullRequestChangedData {
+        work_order_id: thread_id.clone(),
+        thread_id,
+        pr_url: "https://git.example.com/acme/app/pull/1".to_owned(),
+        cost: OutcomeCost {
+            credits: credits(42),
+        },
+    };
     [
         (EventType::BudgetThreshold, json!(budget)),
         (EventType::CreditsLow, json!(low)),
         (EventType::SchedulePaused, json!(paused)),
         (EventType::ScheduleMissed, json!(missed)),
+        (EventType::TriggerPaused, json!(trigger)),
+        (EventType::PullRequestMerged, json!(pull_request)),
+        (EventType::PullRequestClosed, json!(pull_request)),
     ]
 }
 

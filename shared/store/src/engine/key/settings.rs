@@ -173,6 +173,10 @@ pub(crate) fn settings_of(org: &OrgId) -> impl Iterator<Item = Partition> {
         of(ItemKind::InboxCount, "inboxes"),
         of(ItemKind::SecretResponse, "inbox-answer"),
         super::unprocessed_deliveries(org),
+        super::triggers(org),
+        of(ItemKind::TriggerCount, "triggers"),
+        super::trigger_orders(org),
+        super::trigger_subjects(org),
         of(ItemKind::CostPolicy, "costs"),
         of(ItemKind::Providers, "providers"),
     ]

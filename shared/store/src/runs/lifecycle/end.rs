@@ -3,6 +3,8 @@
 //! Of two concurrent ends, one does nothing. A run that waits for its children ends in the same
 //! way, with or without its old lease.
 
+mod delivery;
+
 use awo_domain::control::StopRequest;
 use awo_domain::event::{Lifecycle, RunEnding};
 use awo_domain::pull_request::PullRequestUrl;
@@ -231,6 +233,9 @@ impl End<'_> {
         if let Ender::Client { stopping, .. } = self.ender {
             transaction = transaction.cascade(org, self.order, stopping, self.now)?;
         }
+        if let Some(delivery) = self.delivery() {
+            transaction = transaction.delivered_to(org, &delivery);
+        }
         let key = Key::work_order(org, &run.work_order_id);
         Ok(transaction
             .update(&key, self.ended_order(to))
@@ -248,10 +253,10 @@ impl End<'_> {
 
     fn ended_order(&self, to: WorkOrderStatus) -> Change {
         let from = self.order.status;
-        let verified = self.run.verified && self.ending.end == RunEnd::Succeeded;
         let order = Change::new()
             .move_order(self.org, &self.run.run_id, from, to)
-            .set("verified", verified);
+            .set_some("prUrl", self.ending.pr_url.as_ref())
+            .set("verified", self.is_verified());
         let waits = from == WorkOrderStatus::WaitingForChildren;
         let order = if waits {
             order.when_option("sealedAt", self.order.sealed_at)
@@ -313,7 +318,7 @@ impl End<'_> {
             .set_or_remove("waitsSince", run.waits_since)
             .set_some("stop", self.stop())
             .set_some("workDir", run.work_dir.as_ref())
-            .set_some("commit", ending.commit.as_ref().or(run.commit.as_ref()))
+            .set_some("commit", self.commit())
             .set_some("branch", ending.branch.as_ref())
             .set_some("prUrl", ending.pr_url.as_ref())
             .set_some("error", ending.end.error())

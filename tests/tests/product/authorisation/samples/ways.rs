@@ -5,6 +5,7 @@ use awo_tests::contract::DOCUMENT;
 use serde_json::json;
 
 use super::inboxes::delivery;
+use super::triggers::trigger;
 use super::{
     EMPTY_GZIP, LIVE, ONCE, SIGNED, Sample, THING, VERIFICATION, budget, environment, inbox,
     plugin, schedule, template, webhook,
@@ -60,6 +61,11 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
             call(),
             call().query("groupBy=model,tenant&bucket=day"),
             call().query("groupBy=key&tenant={tenant}"),
+        ],
+        "get-outcomes" => vec![
+            call(),
+            call().query("groupBy=tenant&limit=5"),
+            call().query("groupBy=label:team"),
         ],
         "export-focus" => vec![
             call().query("month={month}"),
@@ -141,6 +147,10 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
         "create-webhook" => vec![call().body(webhook()).header(ONCE)],
         "update-webhook" => vec![call().body(json!({ "description": "New" }))],
         "rotate-webhook-secret" | "redeliver" => vec![call(), call().header(ONCE)],
+        // Once, likewise.
+        "create-trigger" => vec![call().body(trigger("{inbox}")).header(ONCE)],
+        "update-trigger" => vec![call().body(trigger("{inbox}"))],
+        "evaluate-trigger" => vec![call().body(json!({ "payload": { "zen": "a" } }))],
         // Once, likewise.
         "create-inbox" => vec![call().body(inbox()).header(ONCE)],
         "update-inbox" => vec![call().body(json!({ "name": "New" }))],

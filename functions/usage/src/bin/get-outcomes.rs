@@ -1,0 +1,4 @@
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    awo_http::serve(awo_usage::get_outcomes::function).await
+}

@@ -1,0 +1,4 @@
+//! Bodies and responses of triggers.
+
+pub mod input;
+pub mod output;
