@@ -82,6 +82,8 @@ impl AppKey {
 pub enum TokenScope<'a> {
     /// The repository of a run, with the rights that a run needs and no others.
     Run,
+    /// The same repository, to read its pull requests.
+    PullRequests,
     /// Other repositories of the same owner, by their names, to read them.
     Submodules(&'a [String]),
 }
@@ -118,13 +120,17 @@ pub async fn installation_token(
     let Some(installation) = found else {
         return Ok(None);
     };
+    let own = |permissions: Value| json!({ "repositories": [api.path.last()], "permissions": permissions });
     let names = match scope {
         TokenScope::Submodules(names) => names,
+        TokenScope::PullRequests => {
+            let body = own(json!({ "pull_requests": "read", "metadata": "read" }));
+            return issue(&rest, installation, &body).await;
+        }
         TokenScope::Run => {
             let permissions =
                 json!({ "contents": "write", "pull_requests": "write", "metadata": "read" });
-            let body = json!({ "repositories": [api.path.last()], "permissions": permissions });
-            return issue(&rest, installation, &body).await;
+            return issue(&rest, installation, &own(permissions)).await;
         }
     };
     let permissions = json!({ "contents": "read", "metadata": "read" });

@@ -201,8 +201,13 @@ impl Transaction {
         self.add_cost(org, &of.record())
     }
 
-    /// Writes a record.
+    /// Writes the record of a booking in the same transaction, which counts in the outcome of its thread.
     pub(crate) fn add_cost(self, org: &OrgId, record: &CostRecord) -> Result<Transaction, Error> {
+        self.count_in_outcome(org, record).put_cost(org, record)
+    }
+
+    /// Writes a record.
+    pub(crate) fn put_cost(self, org: &OrgId, record: &CostRecord) -> Result<Transaction, Error> {
         let item = NewCost {
             record,
             org_id: org,
@@ -211,7 +216,7 @@ impl Transaction {
             v: SCHEMA_VERSION,
         };
         let key = Key::new_cost(org, &record.id);
-        self.count_in_outcome(org, record).put(&key, &item)
+        self.put(&key, &item)
     }
 }
 

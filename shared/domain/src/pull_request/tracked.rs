@@ -136,7 +136,7 @@ impl PullRequest {
             let was_there = closes_at <= now && self.first_delivered_at < closes_at;
             was_there.then(|| self.known_now())
         });
-        (new != *self).then(|| PullRequest {
+        (new != *self).then_some(PullRequest {
             at_close: known_at_close,
             ..new
         })

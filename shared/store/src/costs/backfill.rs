@@ -94,7 +94,7 @@ impl Store {
         let old = Key::cost(org, &entry.id);
         let absent = Change::new().when_missing("pk");
         let committed = Transaction::new()
-            .add_cost(org, &record)?
+            .put_cost(org, &record)?
             .delete(&old, absent)
             .commit(self)
             .await?;

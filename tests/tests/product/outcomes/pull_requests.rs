@@ -1,10 +1,11 @@
 //! The state of pull requests: by conditional requests of the sweep, and by reports of inboxes.
 
-use awo_domain::forge::ForgeKind;
+use awo_domain::forge::{AppSetting, ForgeKind, GitHostName, app_secret};
 use awo_domain::pull_request::PullRequestStatus;
 use awo_origins::forge_double::Turn;
 use awo_origins::gitea::Gitea;
 use awo_origins::github::Github;
+use awo_origins::github_app::App;
 use awo_origins::gitlab::Gitlab;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
@@ -135,6 +136,38 @@ async fn a_forge_that_fails_is_asked_at_the_next_time_and_for_thirty_days() {
         4,
         "thirty days after its last delivery"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_asks_with_a_token_that_may_read_pull_requests_alone() {
+    let service = quiet_service().await;
+    let forge = Github::new("of nobody");
+    let (app, key) = App::made(7, &["acme/app"]);
+    forge.change(|github| github.app = Some(app));
+    let (url, _server) = forge.start();
+    set_forge(&service, ForgeKind::Github, &url).await;
+    let cloud = &service.service.cloud;
+    let (store, secrets) = (cloud.store().unwrap(), cloud.secrets().unwrap());
+    let host = GitHostName::parse(HOST).unwrap();
+    let setting = AppSetting {
+        app_id: 7,
+        installation_id: None,
+    };
+    let set = store.set_app(&service.org, &host, Some(setting)).await;
+    set.unwrap();
+    let name = app_secret(&host);
+    secrets.set(&service.org, &name, &key).await.unwrap();
+    let order = delivered(&service).await;
+    let merged = pull("merged", "c1", "2026-11-20T07:00:00.000Z");
+    answers(&forge, "/repos/acme/app/pulls/1", &[(200, merged)]);
+    sweep_after(&service, 6).await;
+    assert_eq!(shown(&service, &order).await["state"], "merged");
+    let app = forge.change(|github| github.app.clone()).unwrap();
+    // The claim of the run had one, too.
+    let asked = app.issued.last().unwrap();
+    assert_eq!(asked.repositories, ["acme/app"]);
+    let rights = json!({ "pull_requests": "read", "metadata": "read" });
+    assert_eq!(asked.permissions, rights);
 }
 
 #[tokio::test]
