@@ -110,7 +110,7 @@ impl DeliveryProcessor {
             Some(until) => {
                 let waits = InboxDelivery {
                     triggers: judgement.results,
-                    ..known
+                    ..judged
                 };
                 let attempts = waiting.attempts;
                 let postponed =
