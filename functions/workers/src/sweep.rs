@@ -12,6 +12,7 @@ mod notifications;
 mod outcomes;
 mod part;
 mod purges;
+mod reports;
 mod schedules;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use awo_execution::endings::Endings;
 use awo_execution::inboxes::DeliveryProcessor;
 use awo_execution::launcher::Launcher;
 use awo_execution::outcomes::PullRequestWatch;
+use awo_execution::reports::ReportSender;
 use awo_execution::scheduler::Scheduler;
 use awo_execution::stopper::Stopper;
 use awo_execution::verifier::Verifier;
@@ -51,6 +53,7 @@ pub struct State {
     scheduler: Arc<Scheduler>,
     processor: Arc<DeliveryProcessor>,
     pull_requests: PullRequestWatch,
+    reports: ReportSender,
     credits_per_usd: MicroCredits,
 }
 
@@ -101,6 +104,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         scheduler: Arc::new(Scheduler::new(cloud)?),
         processor: Arc::new(DeliveryProcessor::new(cloud)?),
         pull_requests: PullRequestWatch::new(cloud)?,
+        reports: ReportSender::new(cloud)?,
         credits_per_usd: settings::rates(&cloud.environment)?.credits_per_usd,
     })
 }
@@ -154,6 +158,7 @@ async fn sweep(state: &State, part: Part, bounds: Bounds, swept: &mut SweepRepor
         Part::Ledgers => Box::pin(ledgers::check(state, bounds, swept)).await,
         Part::Schedules => Box::pin(schedules::fire_due(state, bounds, swept)).await,
         Part::Outcomes => Box::pin(outcomes::ask_due(state, bounds, swept)).await,
+        Part::Reports => Box::pin(reports::send_due(state, bounds, swept)).await,
         Part::Inboxes => Box::pin(inboxes::process_due(state, bounds, swept)).await,
     }
 }

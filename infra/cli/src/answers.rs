@@ -171,6 +171,8 @@ pub struct Run {
     #[serde(default)]
     pub baseline: Option<Baseline>,
     #[serde(default)]
+    pub reports: Vec<Report>,
+    #[serde(default)]
     pub error: Option<RunFault>,
     #[serde(default)]
     pub usage: Option<Usage>,
@@ -178,6 +180,17 @@ pub struct Run {
     pub cost: Option<Cost>,
     #[serde(default)]
     pub work_dir: Option<String>,
+}
+
+/// A report of a run to the forge.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Report {
+    pub kind: String,
+    pub state: String,
+    #[serde(default)]
+    pub url: Option<String>,
+    #[serde(default)]
+    pub reason: Option<String>,
 }
 
 impl Run {

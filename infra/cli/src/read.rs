@@ -183,6 +183,12 @@ pub fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
             field(output, name, clean_line(text))?;
         }
     }
+    for report in &run.reports {
+        let detail = report.url.as_ref().or(report.reason.as_ref());
+        let detail = detail.map_or(String::new(), |detail| format!(": {}", clean_line(detail)));
+        let shown = format!("{}{detail}", clean_line(&report.state));
+        field(output, &clean_line(&report.kind), shown)?;
+    }
     if let Some(cost) = &run.cost {
         field(output, "credits", cost.credits)?;
     }

@@ -28,6 +28,7 @@ pub mod profile;
 pub mod pull_request;
 pub mod queue;
 pub mod run;
+pub mod run_report;
 pub mod schedule;
 pub mod source;
 pub mod span;

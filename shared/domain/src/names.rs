@@ -17,6 +17,7 @@ use crate::ledger::TransactionType;
 use crate::profile::{Baseline, GitMode, StrategyType};
 use crate::pull_request::PullRequestStatus;
 use crate::run::{RunErrorCode, RunStatus};
+use crate::run_report::{CheckMode, CommentMode, ReportKind, ReportState, UnverifiedMode};
 use crate::schedule::{CatchUp, FiringResult, OriginKind, Overlap, PauseReason};
 use crate::trigger::{
     OnForeign, ReviewState, TriggerAction, TriggerEvent, TriggerPauseReason, TriggerPermission,
@@ -75,6 +76,8 @@ names_as_serde_has_them!(
     Baseline,
     Bucket,
     CatchUp,
+    CheckMode,
+    CommentMode,
     DeliveryStatus,
     DuplicateRule,
     FiringResult,
@@ -91,6 +94,8 @@ names_as_serde_has_them!(
     Provider,
     PullRequestStatus,
     RegistryKind,
+    ReportKind,
+    ReportState,
     ReviewState,
     RunErrorCode,
     RunStatus,
@@ -104,5 +109,6 @@ names_as_serde_has_them!(
     TriggerEvent,
     TriggerPauseReason,
     TriggerPermission,
+    UnverifiedMode,
     WorkOrderStatus,
 );

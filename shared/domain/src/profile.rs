@@ -10,17 +10,18 @@ use utoipa::ToSchema;
 
 use crate::environment::EnvironmentName;
 use crate::money::MicroCredits;
-use crate::source::Branch;
 use crate::verification::{Evidence, Level};
 
 pub use built_in::{BUILT_IN_NAMES, built_in};
 pub use chain::{Contents, MAX_CHAIN, children, resolve, resolve_among, resolve_built_in};
 pub use convergence::MAX_WINDOW;
+pub use git_ops::{GitMode, GitOps};
 pub use name::ProfileName;
 
 mod built_in;
 mod chain;
 mod convergence;
+mod git_ops;
 mod name;
 pub mod partial;
 mod warnings;
@@ -188,43 +189,6 @@ impl Baseline {
     pub fn is_eager(self) -> bool {
         matches!(self, Baseline::Eager | Baseline::Before)
     }
-}
-
-/// The delivery of the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = GitDeliveryMode)]
-#[derive(EnumString, IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "snake_case")]
-pub enum GitMode {
-    /// Stays in the run's workspace.
-    Local,
-    /// A branch is pushed to the origin.
-    Push,
-    /// A branch is pushed, and a pull request is opened for it.
-    PullRequest,
-}
-
-/// How git is used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct GitOps {
-    /// Where the result goes.
-    pub mode: GitMode,
-    /// The prefix of the run's id in the branch's name.
-    pub branch_prefix: String,
-    /// The prefix of each commit's message.
-    pub commit_message_prefix: String,
-    /// The target branch of a pull request; the default is the cloned branch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub target_branch: Option<Branch>,
-    /// Whether a pull request is a draft.
-    pub draft: bool,
-    /// The requested reviewers of a pull request.
-    pub reviewers: Vec<String>,
-    /// The labels of a pull request.
-    pub labels: Vec<String>,
 }
 
 /// Ends of patience.

@@ -74,6 +74,39 @@ pub struct Check {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub tests: Option<CheckTests>,
+    /// The line that the report of a test command names for a test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub location: Option<CheckLocation>,
+}
+
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = VerificationCheckLocation)]
+pub struct CheckLocation {
+    /// The path of the file in the repository.
+    pub path: String,
+    /// The line, from 1.
+    pub line: u64,
+}
+
+/// Longest path of a location, in bytes.
+const MAX_PATH: usize = 500;
+
+impl CheckLocation {
+    /// The location with this path and line as a report has them; none if the path leaves the repository.
+    #[must_use]
+    pub fn parse(path: &str, line: &str) -> Option<CheckLocation> {
+        let path = path.trim().trim_start_matches("./").replace('\\', "/");
+        let line: u64 = line.trim().parse().ok()?;
+        let is_within = !path.is_empty()
+            && path.len() <= MAX_PATH
+            && !path.starts_with('/')
+            && !path.contains(':')
+            && path.split('/').all(|name| name != ".." && !name.is_empty());
+        (is_within && line > 0).then_some(CheckLocation { path, line })
+    }
 }
 
 /// Number of tests by their outcome.
@@ -283,5 +316,27 @@ mod tests {
         assert_eq!(Status::worst([Skipped]), Warning);
         assert_eq!(Status::worst([]), Warning);
         assert!(Warning.passes() && !Failed.passes() && !Error.passes());
+    }
+
+    #[test]
+    fn a_location_stays_within_the_repository() {
+        let parsed = |path: &str, line: &str| {
+            CheckLocation::parse(path, line).map(|location| (location.path, location.line))
+        };
+        let expected = Some(("src/a.py".to_owned(), 7));
+        assert_eq!(parsed("src/a.py", "7"), expected);
+        assert_eq!(parsed("./src/a.py", " 7 "), expected);
+        assert_eq!(parsed("src\\a.py", "7"), expected);
+        for (path, line) in [
+            ("/etc/passwd", "1"),
+            ("../a.py", "1"),
+            ("a/../../b", "1"),
+            ("C:\\a.py", "1"),
+            ("", "1"),
+            ("a.py", "0"),
+            ("a.py", "x"),
+        ] {
+            assert_eq!(parsed(path, line), None, "{path} {line}");
+        }
     }
 }

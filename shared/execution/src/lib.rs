@@ -14,6 +14,7 @@ pub mod opening;
 pub mod outcomes;
 pub mod parents;
 pub mod purger;
+pub mod reports;
 pub mod request;
 pub mod scheduler;
 mod start_failure;

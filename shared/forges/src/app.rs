@@ -84,6 +84,8 @@ pub enum TokenScope<'a> {
     Run,
     /// The same repository, to read its pull requests.
     PullRequests,
+    /// The same repository, to write this: `checks`, `statuses` or `issues`.
+    Reports(&'static str),
     /// Other repositories of the same owner, by their names, to read them.
     Submodules(&'a [String]),
 }
@@ -125,6 +127,10 @@ pub async fn installation_token(
         TokenScope::Submodules(names) => names,
         TokenScope::PullRequests => {
             let body = own(json!({ "pull_requests": "read", "metadata": "read" }));
+            return issue(&rest, installation, &body).await;
+        }
+        TokenScope::Reports(permission) => {
+            let body = own(json!({ permission: "write", "metadata": "read" }));
             return issue(&rest, installation, &body).await;
         }
         TokenScope::Run => {

@@ -43,6 +43,11 @@ impl Gitea {
         })
     }
 
+    /// The path of something of the repository.
+    pub(crate) fn own(&self, path: &str) -> String {
+        format!("{}/{path}", self.repository)
+    }
+
     async fn call(&self, call: Call<'_>) -> Result<Value, Fault> {
         let judge =
             |status: StatusCode, headers: &_, body: &[u8]| judge(status, headers, body, too_many);
@@ -56,11 +61,16 @@ impl Gitea {
 
     /// Reads something of the repository.
     pub(crate) async fn get_own(&self, path: &str) -> Result<Value, Fault> {
-        self.get(&format!("{}/{path}", self.repository)).await
+        self.get(&self.own(path)).await
     }
 
-    async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value, Fault> {
-        let path = format!("{}/{path}", self.repository);
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Result<Value, Fault> {
+        let path = self.own(path);
         self.call(Call {
             method,
             path: &path,
@@ -71,7 +81,7 @@ impl Gitea {
     }
 
     /// Reads a list page by page until `take` has all that it is for.
-    async fn pages(
+    pub(crate) async fn pages(
         &self,
         path: &str,
         query: &[(&str, &str)],

@@ -55,7 +55,7 @@ impl Github {
         self.root.call(&reading(path), judge).await
     }
 
-    async fn call(&self, call: Call<'_>) -> Result<Value, Fault> {
+    pub(crate) async fn call(&self, call: Call<'_>) -> Result<Value, Fault> {
         self.rest
             .call(&call, |status, headers, body| {
                 judgement::judge(status, headers, body, self.is_known)
@@ -63,7 +63,12 @@ impl Github {
             .await
     }
 
-    async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value, Fault> {
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Result<Value, Fault> {
         self.call(Call {
             method,
             path,

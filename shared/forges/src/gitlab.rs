@@ -55,14 +55,24 @@ impl Gitlab {
         .await
     }
 
-    async fn put(&self, number: u64, body: &Value) -> Result<Value, Fault> {
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Result<Value, Fault> {
         self.call(Call {
-            method: Method::PUT,
-            path: &self.merge_request(number),
+            method,
+            path,
             query: &[],
             body: Some(body),
         })
         .await
+    }
+
+    async fn put(&self, number: u64, body: &Value) -> Result<Value, Fault> {
+        self.send(Method::PUT, &self.merge_request(number), body)
+            .await
     }
 
     pub(crate) fn merge_request(&self, number: u64) -> String {

@@ -10,6 +10,7 @@ mod github;
 mod gitlab;
 mod hosts;
 mod judgement;
+mod reports;
 mod repository;
 mod rest;
 
@@ -29,6 +30,7 @@ pub use app::{AppKey, AppKeyFault, InstallationToken, TokenScope, installation_t
 pub use deliveries::delivered_state;
 pub use forge::Forge;
 pub use hosts::Hosts;
+pub use reports::{Annotation, CommentPlace, CommitCheck, StickyComment};
 pub use repository::HostedRepository;
 
 /// Variables of the environment that name the API of a forge.

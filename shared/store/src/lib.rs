@@ -14,6 +14,7 @@ pub mod organizations;
 pub mod outcomes;
 pub mod pull_requests;
 pub mod queue;
+pub mod reports;
 pub mod runs;
 pub mod schedules;
 pub mod settings;

@@ -16,6 +16,7 @@ use awo_domain::cost::Attribution;
 use awo_domain::environment::{EnvironmentRecord, Size};
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunError, RunStatus};
+use awo_domain::run_report::{ReportKind, RunReport};
 use awo_domain::stop::Stop;
 use awo_domain::usage::PricedUsage;
 use awo_domain::verification::{BaselineComparison, VerificationOutcome};
@@ -167,6 +168,15 @@ pub struct Run {
     /// Its environment as it was when the run was claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<EnvironmentRecord>,
+    /// The kinds of its reports to the forge, from the start of its last iteration on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub report_kinds: Vec<ReportKind>,
+    /// Its check at the forge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_report: Option<RunReport>,
+    /// Its comment at the forge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment_report: Option<RunReport>,
     /// The end of its turn, for the next one of the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_end: Option<TurnEnd>,
@@ -189,6 +199,13 @@ pub struct Suspension {
 }
 
 impl Run {
+    /// Its reports to the forge.
+    #[must_use]
+    pub fn reports(&self) -> Vec<&RunReport> {
+        let reports = self.check_report.iter().chain(&self.comment_report);
+        reports.collect()
+    }
+
     /// How long it has had compute, in milliseconds: from its slot to its end, or to `now`, without
     /// the time in which it waited for its children or for a provider.
     #[must_use]

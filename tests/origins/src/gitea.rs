@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::forge_double::{Answers, Call, ForgeDouble};
+use crate::forge_reports::{ForgeReports, ReportCall};
 
 /// Longest page that the server gives, whatever is asked for.
 const PAGE: usize = 3;
@@ -12,7 +13,12 @@ const PAGE: usize = 3;
 #[derive(Debug, Default)]
 pub struct GiteaState {
     pulls: Vec<Value>,
+    /// Statuses and comments.
+    pub reports: ForgeReports,
 }
+
+/// The login of the token's account.
+pub const OWN_LOGIN: &str = "awo-bot";
 
 /// An API for one token.
 pub type Gitea = ForgeDouble<GiteaState>;
@@ -46,7 +52,19 @@ impl Answers for GiteaState {
 
     fn answer(&mut self, call: &Call) -> (u16, Value) {
         let parts = call.parts();
+        if let ["repos", _, _, rest @ ..] = parts.as_slice() {
+            let called = ReportCall {
+                call,
+                rest,
+                login: OWN_LOGIN,
+                is_app: false,
+            };
+            if let Some(answer) = self.reports.gitea(&called) {
+                return answer;
+            }
+        }
         match (call.method.as_str(), parts.as_slice()) {
+            ("GET", ["user"]) => (200, json!({"id": 1, "login": OWN_LOGIN})),
             ("GET", ["orgs", "acme", "labels"]) => page(call, &[label(2, "needs review")]),
             ("GET", ["repos", _, _, "labels"]) => page(
                 call,

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::forge_double::{Answers, ForgeDouble};
 pub use crate::forge_double::{Call, Turn};
+use crate::forge_reports::{ForgeReports, ReportCall};
 use crate::github_app::{Admission, App};
 
 /// The user who is no collaborator anywhere.
@@ -18,6 +19,10 @@ pub struct GithubState {
     pulls: Vec<Value>,
     /// The App that is known here.
     pub app: Option<App>,
+    /// Check Runs, statuses and comments.
+    pub reports: ForgeReports,
+    /// The login of the App whose token asks; empty for the double's own token.
+    acting: String,
     /// Roles of collaborators by their logins.
     pub roles: BTreeMap<String, String>,
 }
@@ -62,6 +67,16 @@ impl Answers for GithubState {
             return (404, refusal("Not Found", 404));
         };
         let repository = format!("{owner}/{name}");
+        let is_app = !self.acting.is_empty();
+        let called = ReportCall {
+            call,
+            rest,
+            login: if is_app { &self.acting } else { OWN_LOGIN },
+            is_app,
+        };
+        if let Some(answer) = self.reports.github(&called) {
+            return answer;
+        }
         match (call.method.as_str(), rest) {
             ("GET", ["pulls"]) => self.list(owner, call),
             ("GET", ["pulls", number]) => match self.pull(number) {
@@ -91,8 +106,14 @@ impl Answers for GithubState {
         }
         let repository = call.parts().get(1..3).unwrap_or_default().join("/");
         let writes = call.method != "GET";
-        match app.admits(bearer, &repository, ("pull_requests", writes)) {
-            Admission::Admitted => self.answer(call),
+        let permission = permission(&call.parts());
+        match app.admits(bearer, &repository, (permission, writes)) {
+            Admission::Admitted => {
+                self.acting = "agent[bot]".to_owned();
+                let answer = self.answer(call);
+                self.acting.clear();
+                answer
+            }
             Admission::Unknown => Self::unauthorized(),
             Admission::Elsewhere => (404, refusal("Not Found", 404)),
             Admission::Less => (403, refusal("Resource not accessible by integration", 403)),
@@ -205,6 +226,16 @@ impl GithubState {
             .map(|name| json!({"name": name, "default": false}));
         pull["labels"] = labels.collect();
         (200, pull["labels"].clone())
+    }
+}
+
+/// The permission that a call of a repository needs.
+fn permission(parts: &[&str]) -> &'static str {
+    match parts.get(3..).unwrap_or_default() {
+        ["check-runs", ..] | ["commits", _, "check-runs"] => "checks",
+        ["statuses", ..] | ["commits", _, "statuses"] => "statuses",
+        ["issues", "comments", ..] | ["issues", _, "comments"] => "issues",
+        _ => "pull_requests",
     }
 }
 

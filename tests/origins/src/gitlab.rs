@@ -4,12 +4,18 @@
 use serde_json::{Value, json};
 
 use crate::forge_double::{Answers, Call, ForgeDouble};
+use crate::forge_reports::ForgeReports;
 
 /// What a GitLab has stored.
 #[derive(Debug, Default)]
 pub struct GitlabState {
     merge_requests: Vec<Value>,
+    /// Statuses and notes.
+    pub reports: ForgeReports,
 }
+
+/// The name of the token's account.
+pub const OWN_LOGIN: &str = "awo-bot";
 
 /// An API for one token.
 pub type Gitlab = ForgeDouble<GitlabState>;
@@ -49,7 +55,13 @@ impl Answers for GitlabState {
 
     fn answer(&mut self, call: &Call) -> (u16, Value) {
         let parts = call.parts();
+        if let ["projects", _, rest @ ..] = parts.as_slice()
+            && let Some(answer) = self.reports.gitlab(call, rest, OWN_LOGIN)
+        {
+            return answer;
+        }
         match (call.method.as_str(), parts.as_slice()) {
+            ("GET", ["user"]) => (200, json!({"id": 1, "username": OWN_LOGIN})),
             ("GET", ["users"]) => users(call),
             (method, ["projects", project, "merge_requests", rest @ ..]) => {
                 // A project is named by its whole path, encoded as one name.

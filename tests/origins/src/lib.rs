@@ -8,6 +8,7 @@
 
 pub mod bedrock;
 pub mod forge_double;
+pub mod forge_reports;
 pub mod git_host;
 pub mod gitea;
 pub mod github;

@@ -79,6 +79,7 @@ mod rate_windows;
 mod registries;
 mod release_archive;
 mod releases;
+mod reports;
 mod restart;
 mod rivals;
 mod run_errors;

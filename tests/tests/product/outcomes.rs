@@ -18,14 +18,14 @@ use serde_json::{Value, json};
 
 use crate::http_api::order;
 
-const HOST: &str = "git.example.com";
-const REPOSITORY: &str = "https://git.example.com/acme/app.git";
-const PULL_REQUEST: &str = "https://git.example.com/acme/app/pull/1";
-const TOKEN: &str = "t0ken";
+pub const HOST: &str = "git.example.com";
+pub const REPOSITORY: &str = "https://git.example.com/acme/app.git";
+pub const PULL_REQUEST: &str = "https://git.example.com/acme/app/pull/1";
+pub const TOKEN: &str = "t0ken";
 const HOUR_MS: i64 = 3_600_000;
 
 /// A forge at the host, for the organization.
-async fn set_forge(service: &TestService, kind: ForgeKind, api_url: &str) {
+pub async fn set_forge(service: &TestService, kind: ForgeKind, api_url: &str) {
     let cloud = &service.service.cloud;
     let forge = ForgeSetting {
         host: GitHostName::parse(HOST).unwrap(),
@@ -40,13 +40,13 @@ async fn set_forge(service: &TestService, kind: ForgeKind, api_url: &str) {
 }
 
 /// A work order on the repository of the forge.
-fn task() -> Value {
+pub fn task() -> Value {
     let mut body = order();
     body["workspaceSource"] = json!({ "type": "git", "repository": REPOSITORY });
     body
 }
 
-async fn create(service: &TestService, body: &Value) -> Value {
+pub async fn create(service: &TestService, body: &Value) -> Value {
     let made = service.client.post("/v1/work-orders", body).await;
     assert_eq!(made.status, 201, "{}", made.text);
     made.body

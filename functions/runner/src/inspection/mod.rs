@@ -77,6 +77,7 @@ impl Fault {
             status,
             message: self.to_string(),
             tests: None,
+            location: None,
         }
     }
 }

@@ -42,7 +42,7 @@ impl Work<'_> {
     }
 
     /// The hash of all that decides how the base is judged, beside its commit and the environment.
-    fn plan_hash(&self) -> Option<String> {
+    pub(super) fn plan_hash(&self) -> Option<String> {
         let verification = &self.spec.profile.verification;
         let rules = (&self.frozen, &self.spec.plugins, verification.retry_flaky);
         let rules = serde_json::to_vec(&rules).ok()?;

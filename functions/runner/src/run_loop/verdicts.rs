@@ -103,6 +103,7 @@ impl Work<'_> {
             overall_status: result.overall_status,
             summary: result.summary,
             results: result.results,
+            plan_hash: self.plan_hash(),
             gate: tally.gate.clone(),
             baseline,
             verified,

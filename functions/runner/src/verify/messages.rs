@@ -59,6 +59,7 @@ pub(crate) fn check(name: &str, status: Status, message: &str) -> Check {
         status,
         message: message.to_owned(),
         tests: None,
+        location: None,
     }
 }
 

@@ -254,6 +254,7 @@ mod tests {
             status: Status::Failed,
             message: "\"\n".repeat(8_000),
             tests: Some(CheckTests::UNCOUNTED),
+            location: None,
         });
         let tests = Plugin::all_built_in().remove(1);
         let result = plugin(&tests, checks.collect(), Duration::ZERO);
@@ -275,6 +276,7 @@ mod tests {
             },
             message: String::new(),
             tests: None,
+            location: None,
         });
         let tests = Plugin::all_built_in().remove(1);
         let result = plugin(&tests, checks.collect(), Duration::ZERO);

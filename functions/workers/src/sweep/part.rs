@@ -28,6 +28,8 @@ pub enum Part {
     Inboxes,
     /// Pull requests whose forge is to be asked.
     Outcomes,
+    /// Reports of runs that are to be posted to forges.
+    Reports,
 }
 
 /// Every `of`th shard of an index of due items, from the `nth` on.
@@ -51,7 +53,7 @@ impl ShardGroup {
 
 impl Part {
     /// All parts, for an invocation that sweeps everything.
-    pub const ALL: [Part; 9] = [
+    pub const ALL: [Part; 10] = [
         Part::Items(ShardGroup::ALL),
         Part::Notifications(ShardGroup::ALL),
         Part::Purges,
@@ -61,6 +63,7 @@ impl Part {
         Part::Schedules,
         Part::Inboxes,
         Part::Outcomes,
+        Part::Reports,
     ];
 
     /// The coverage of these parts: each shard of each index, and each of the other parts.
@@ -79,6 +82,7 @@ impl Part {
                 Part::Schedules => vec![("schedules", 0)],
                 Part::Inboxes => vec![("inboxes", 0)],
                 Part::Outcomes => vec![("outcomes", 0)],
+                Part::Reports => vec![("reports", 0)],
             }
         };
         parts.iter().flat_map(of_part).collect()

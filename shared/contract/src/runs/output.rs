@@ -6,6 +6,7 @@ use awo_domain::event::TimelineEvent;
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunFailure, RunStatus};
+use awo_domain::run_report::RunReport;
 use awo_domain::usage::PricedUsage;
 use awo_domain::verification::{BaselineComparison, VerificationOutcome};
 use awo_domain::work_order::TenantContext;
@@ -146,6 +147,9 @@ pub struct RunShape<'a> {
     /// Failures of its last verification that the base has, too, and those that it lacks; absent if none were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<&'a BaselineComparison>,
+    /// Its reports to the forge; absent if its profile asks for none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reports: Vec<&'a RunReport>,
     /// Why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<RunFailure<'a>>,
@@ -186,6 +190,7 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             behind: run.gate.as_ref().and_then(|gate| gate.behind),
             gate_changed: run.gate.as_ref().map_or(&[], |gate| &gate.gate_changed),
             baseline: run.baseline.as_ref(),
+            reports: run.reports(),
             error: run.error.as_ref().map(RunFailure::from),
             usage: (run.status.is_terminal() || !run.usage.is_empty())
                 .then(|| RunUsageShape::of(&run.usage)),

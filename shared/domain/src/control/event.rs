@@ -206,6 +206,9 @@ pub enum RunnerEvent {
         summary: String,
         /// By plugin.
         results: Vec<PluginResult>,
+        /// Hash of all that decides how a commit is judged, beside the environment.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plan_hash: Option<String>,
         /// Comparison with the base of its gate: of a `verify` order, or where files of the gate changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gate: Option<GateComparison>,

@@ -5,6 +5,7 @@ use super::{
     Baseline, EvidenceRequirement, ExecutionLimits, GitMode, GitOps, LoopStrategy, Profile,
     ProfileName, StrategyType, Verification,
 };
+use crate::run_report::{CHECK_NAME, CheckMode, CommentMode, UnverifiedMode};
 use crate::verification::Level;
 
 /// Their names, in the order in which they are listed.
@@ -47,6 +48,11 @@ impl Profile {
                 draft: false,
                 reviewers: Vec::new(),
                 labels: Vec::new(),
+                checks: CheckMode::Off,
+                check_name: CHECK_NAME.to_owned(),
+                unverified: UnverifiedMode::Fail,
+                comment: CommentMode::Off,
+                show_cost: false,
             },
             execution_limits: ExecutionLimits {
                 max_iterations: 100,

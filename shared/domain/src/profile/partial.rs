@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::{Baseline, EvidenceRequirement, GitMode, ProfileName, RequiredValue, StrategyType};
 use crate::environment::EnvironmentName;
 use crate::money::MicroCredits;
+use crate::run_report::{CheckMode, CommentMode, UnverifiedMode};
 use crate::source::Branch;
 use crate::verification::Level;
 use crate::{Fault, RunId, Timestamp};
@@ -145,6 +146,16 @@ pub struct PartialGitOps {
     pub reviewers: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checks: Option<CheckMode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<UnverifiedMode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<CommentMode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub show_cost: Option<bool>,
 }
 
 /// Limits that may be partial: absent members come from the profile that this one extends.

@@ -23,6 +23,8 @@ pub struct ForgeAccess {
     pub forge: Forge,
     /// The accounts under which the service acts there.
     pub own: OwnAccount,
+    /// True if the credential is a token of an App.
+    pub is_app: bool,
 }
 
 /// Reason why a forge did not answer a question.
@@ -66,11 +68,10 @@ impl GitHosts {
         &self,
         org: &OrgId,
         repository: &Repository,
+        scope: TokenScope<'_>,
         now: Timestamp,
     ) -> Result<Option<ForgeAccess>, ForgeFault> {
-        let connection = self
-            .connection(org, repository, TokenScope::Run, now)
-            .await?;
+        let connection = self.connection(org, repository, scope, now).await?;
         let Some(connection) = connection else {
             return Ok(None);
         };
@@ -79,7 +80,8 @@ impl GitHosts {
             api,
             app,
         } = connection;
-        let acting = app.filter(|_| credential.kind == Some(CredentialKind::App));
+        let is_app = credential.kind == Some(CredentialKind::App);
+        let acting = app.filter(|_| is_app);
         let login = match acting {
             Some(app) => Some(
                 self.app_login(org, &credential.host, (&api, app), now)
@@ -95,6 +97,7 @@ impl GitHosts {
         };
         Ok(Some(ForgeAccess {
             forge,
+            is_app,
             own: OwnAccount {
                 login: Some(login),
                 app_id: app.map(|app| app.app_id),

@@ -3,6 +3,7 @@
 use awo_domain::forge::ForgePermission;
 use awo_domain::source::{Branch, CommitId};
 use awo_domain::{Error, InboxDeliveryId, OrgId, RunId, Timestamp, WorkOrderId};
+use awo_forges::TokenScope;
 use awo_store::Store;
 use awo_triggers::{Branches, Event};
 use tokio::sync::OnceCell;
@@ -55,7 +56,7 @@ impl<'a> EventScene<'a> {
         };
         let access = self
             .access
-            .get_or_try_init(|| hosts.forge(self.org, repository, self.now()));
+            .get_or_try_init(|| hosts.forge(self.org, repository, TokenScope::Run, self.now()));
         Ok(access.await?.as_ref())
     }
 

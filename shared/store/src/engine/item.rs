@@ -53,6 +53,10 @@ pub(crate) const DUE_INBOXES: &str = "inbox";
 /// costs a call of a forge.
 pub(crate) const DUE_PULL_REQUESTS: &str = "pull";
 
+/// Partition of the index of due items: reports of runs to forges. Apart from the others, since each costs calls of a
+/// forge.
+pub(crate) const DUE_REPORTS: &str = "report";
+
 /// Partition of the index by parent: the pull requests of an organization with this hash of their URL.
 pub(crate) fn pull_requests_with(org: &OrgId, digest: &str) -> String {
     format!("{org}#pull#{digest}")

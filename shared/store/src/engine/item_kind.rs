@@ -40,6 +40,8 @@ pub(crate) enum ItemKind {
     Outcome,
     /// Pull request of a thread: `<org>#pull`; id of the first turn and hash of its URL.
     PullRequest,
+    /// Report of a run to a forge, until it is posted or given up: `<org>#report`; run id and kind.
+    Report,
     /// Link to a child: `<org>#<work order>#child`, work order id.
     Child,
     /// Work order whose children have not ended: `<org>#waiting`, work order id.
@@ -197,6 +199,7 @@ impl ItemKind {
             | ItemKind::Thread
             | ItemKind::Outcome
             | ItemKind::PullRequest
+            | ItemKind::Report
             | ItemKind::Child
             | ItemKind::Waiting
             | ItemKind::Cascade

@@ -13,7 +13,7 @@ pub(crate) use costs::{
 };
 pub(crate) use definitions::task_definitions;
 pub(crate) use inboxes::{delivery_marks, inbox_deliveries, inbox_indexes, unprocessed_deliveries};
-pub(crate) use outcomes::{outcomes, pull_requests};
+pub(crate) use outcomes::{outcomes, pull_requests, reports};
 pub(crate) use settings::{
     environments, firings, forges, key_indexes, plugins, profiles, schedules, settings_of,
     templates, webhooks,

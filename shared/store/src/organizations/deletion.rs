@@ -8,7 +8,7 @@ use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::key::{
     deliveries, delivery_marks, delivery_permits, inbox_deliveries, outbox, outcomes,
-    pull_requests, settings_of, threads,
+    pull_requests, reports, settings_of, threads,
 };
 use crate::work_orders::WorkOrder;
 use crate::work_orders::purge::in_transactions;
@@ -43,7 +43,12 @@ impl Store {
         for status in WorkOrderStatus::ALL {
             self.purge_all(org, status, now).await?;
         }
-        for partition in [threads(org), outcomes(org), pull_requests(org)] {
+        for partition in [
+            threads(org),
+            outcomes(org),
+            pull_requests(org),
+            reports(org),
+        ] {
             self.empty(partition).await?;
         }
         self.delete_settings(org).await?;

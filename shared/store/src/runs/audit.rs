@@ -71,6 +71,8 @@ impl SnapshotItem {
 pub(crate) struct EffectiveProfile {
     pub configuration: Configuration,
     pub snapshot: Option<(Snapshot, AuditHead)>,
+    /// True if the run verifies a commit, and no agent works.
+    pub is_verify: bool,
     /// The iterations that the run may have by it.
     pub max_iterations: u32,
 }
@@ -130,11 +132,7 @@ impl Store {
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub(crate) async fn audited_profile(
-        &self,
-        org: &OrgId,
-        run: &Run,
-    ) -> Result<Option<Profile>, Error> {
+    pub async fn audited_profile(&self, org: &OrgId, run: &Run) -> Result<Option<Profile>, Error> {
         let last = self.last_snapshot(org, run).await?;
         last.map(|(snapshot, _)| snapshot.profile()).transpose()
     }
@@ -169,6 +167,7 @@ impl Store {
         let is_news =
             run.audit.as_ref().map(|head| &head.config_hash) != Some(&taken.1.config_hash);
         Ok(EffectiveProfile {
+            is_verify: order.terms.agent.kind.is_verification(),
             max_iterations: profile
                 .max_iterations(order.asked_iterations)
                 .max(iteration.min(MAX_ITERATIONS)),

@@ -59,6 +59,9 @@ pub(crate) fn queued_run(
         waits_since: None,
         environment: None,
         turn_end: None,
+        report_kinds: Vec::new(),
+        check_report: None,
+        comment_report: None,
     }
 }
 

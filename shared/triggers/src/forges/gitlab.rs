@@ -2,6 +2,7 @@
 //! request that others can read.
 
 use awo_domain::forge::GitHostName;
+use awo_domain::run_report::CHECK_NAME;
 use awo_domain::trigger::{ReviewState, TriggerEvent};
 use serde_json::Value;
 
@@ -215,6 +216,11 @@ fn pipeline(body: &Value) -> Option<Content> {
     let jobs = body["builds"].as_array().into_iter().flatten();
     let failed = jobs.filter(|job| job["status"] == "failed" && job["allow_failure"] != true);
     let names: Vec<String> = failed.map(|job| text(&job["name"])).collect();
+    // A status of a commit is a job of a pipeline.
+    let is_own = |name: &String| name == CHECK_NAME;
+    if !names.is_empty() && names.iter().all(is_own) {
+        return None;
+    }
     Some(Content {
         names: vec![TriggerEvent::CheckFailed],
         subject: merge_request["iid"].as_u64().map(|number| Subject {

@@ -7,7 +7,7 @@ use awo_triggers::{OwnAccount, Verdict, event, judge, judge_actor};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-use crate::{delivered, labeled_issue, pull_request};
+use crate::{delivered, labeled_issue, pipeline, pull_request};
 
 /// A trigger for every event of `acme`, with changes.
 fn trigger(changes: &Value) -> TriggerContent {
@@ -225,4 +225,13 @@ fn what_the_service_did_itself_never_counts() {
     let mut by_app = labeled_issue();
     by_app["sender"] = json!({ "login": "awo[bot]", "type": "Bot" });
     assert_eq!(on_actor("issues", &by_app, &app, admin), own_word);
+}
+
+#[test]
+fn a_pipeline_that_only_the_services_own_status_fails_is_no_event() {
+    let mut body = pipeline("failed");
+    let name = "Pipeline Hook";
+    assert!(delivered(ForgeKind::Gitlab, name, &body).is_some());
+    body["builds"][0]["name"] = json!("awo/verified");
+    assert_eq!(delivered(ForgeKind::Gitlab, name, &body), None);
 }

@@ -220,6 +220,17 @@ async fn the_outcomes_of_the_page_are_printed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_profile_with_reports_of_the_page_is_made() {
+    let reader = Reader::started(&[], &[]);
+    reader.ran(&block_of("docs/reports.md", "cat > reviewed.json"));
+    let sent = std::fs::read_to_string(reader.project().join("reviewed.json")).unwrap();
+    let sent: Value = serde_json::from_str(&sent).unwrap();
+    let client = &reader.local().client;
+    let made = client.get("/api/v1/profiles/reviewed").await.body;
+    has(&made["data"], &sent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_inbox_of_the_page_is_made_and_listed() {
     let reader = Reader::started(&[], &[]);
     let printed = reader.ran(&block_of("docs/inboxes.md", "awo inboxes create"));

@@ -232,6 +232,7 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
         ],
     ),
     ("docs/triggers.md", &[("INBOX=", Test("documents::examples::the_trigger_of_the_page_is_made_and_listed"))]),
+    ("docs/reports.md", &[("cat > reviewed.json", Test("documents::examples::the_profile_with_reports_of_the_page_is_made"))]),
     ("docs/outcomes.md", &[("awo outcomes", Test("documents::examples::the_outcomes_of_the_page_are_printed"))]),
     ("docs/schedules.md", &[("cat > nightly.json", Test("documents::examples::the_schedule_of_the_page_is_made_and_listed"))]),
     (

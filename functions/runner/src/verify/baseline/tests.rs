@@ -10,6 +10,7 @@ fn result(checks: &[(&str, Status)]) -> Vec<PluginResult> {
         status: *status,
         message: String::new(),
         tests: None,
+        location: None,
     });
     vec![PluginResult {
         plugin_id: "built-in:tests".to_owned(),

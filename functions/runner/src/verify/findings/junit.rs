@@ -1,7 +1,7 @@
 //! JUnit XML in its many variants: each `testcase` counts, at any depth, and the totals of suites
 //! are ignored.
 
-use awo_domain::verification::Status;
+use awo_domain::verification::{CheckLocation, Status};
 
 use super::{Element, Finding, Findings, Node, Xml, append, attribute};
 
@@ -39,6 +39,7 @@ pub(super) fn read(text: &str) -> Result<Findings, String> {
                         name,
                         status,
                         message,
+                        location: None,
                     })?;
                 } else if let Some(case) = open.last_mut() {
                     judge(&mut case.finding, status, &message_of(&element, kind));
@@ -77,10 +78,12 @@ fn begun(element: &Element<'_>) -> Finding {
         Status::Passed
     };
     let message = String::new();
+    let location = CheckLocation::parse(&attribute(element, "file"), &attribute(element, "line"));
     Finding {
         name,
         status,
         message,
+        location,
     }
 }
 

@@ -15,7 +15,7 @@ mod xml;
 
 use std::path::Path;
 
-use awo_domain::verification::{Check, Status, TestCounts};
+use awo_domain::verification::{Check, CheckLocation, Status, TestCounts};
 use serde::{Deserialize, Serialize};
 
 use super::check;
@@ -54,6 +54,7 @@ pub(crate) struct Finding {
     pub(super) name: String,
     pub(super) status: Status,
     pub(super) message: String,
+    pub(super) location: Option<CheckLocation>,
 }
 
 /// The content of a report: the first of each kind by name, and how many there are.
@@ -211,7 +212,10 @@ impl Findings {
             .chain(self.named[bad..].iter().take(most - shown))
             .map(|finding| {
                 let name = format!("{command}: {}", short(&finding.name));
-                check(&name, finding.status, &message(&finding.message))
+                Check {
+                    location: finding.location.clone(),
+                    ..check(&name, finding.status, &message(&finding.message))
+                }
             })
             .collect();
         if self.failed > shown {

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use awo_domain::verification::Status;
+use awo_domain::verification::{CheckLocation, Status};
 use serde::de::{Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -218,6 +218,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Findings, String> {
                 name,
                 status: Status::Failed,
                 message,
+                location: None,
             })?;
         }
         let levels = driver
@@ -268,10 +269,13 @@ fn finding(result: &ResultEntry, rules: &[Rule], levels: &Levels<'_>) -> Finding
     let name = format!("{} {place}", rule.unwrap_or_default());
     let mut message = String::new();
     append(&mut message, &result.message.text);
+    let location = place.rsplit_once(':');
+    let location = location.and_then(|(path, line)| CheckLocation::parse(path, line));
     Finding {
         name,
         status,
         message,
+        location,
     }
 }
 

@@ -126,6 +126,7 @@ impl State {
             name,
             status,
             message,
+            location: None,
         });
         Ok(())
     }
@@ -154,6 +155,7 @@ fn failed(name: &str, message: String) -> Finding {
         name,
         status,
         message,
+        location: None,
     }
 }
 

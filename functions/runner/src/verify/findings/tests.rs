@@ -16,6 +16,7 @@ fn the_first_that_fail_are_named_and_the_rest_is_counted() {
             name,
             status,
             message,
+            location: None,
         };
         findings.add(finding).unwrap();
     }
@@ -41,6 +42,7 @@ fn where_there_is_room_for_few_those_that_fail_are_named_and_the_rest_is_counted
             name,
             status,
             message,
+            location: None,
         };
         findings.add(finding).unwrap();
     }
@@ -137,6 +139,7 @@ fn names_and_messages_hold_nothing_that_steers_a_terminal() {
             name,
             status,
             message,
+            location: None,
         })
         .unwrap();
     let checks = findings.checks("unit", 5);

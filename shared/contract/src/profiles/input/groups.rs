@@ -16,6 +16,7 @@ use awo_domain::profile::{
     Baseline, EvidenceRequirement, ExecutionLimits, GitMode, GitOps, LoopStrategy, RequiredValue,
     StrategyType, Verification,
 };
+use awo_domain::run_report::{CheckMode, CommentMode, MAX_CHECK_NAME, UnverifiedMode};
 use awo_domain::source::{Branch, MAX_BRANCH};
 use awo_domain::verification::Level;
 use serde_json::{Map, Value as Json, json};
@@ -159,6 +160,24 @@ impl Record for GitOpsGroup {
             draft: members.optional("draft", flag()),
             reviewers: members.optional("reviewers", lines(MAX_REVIEWERS, MAX_REVIEWER)),
             labels: members.optional("labels", lines(MAX_LABELS, MAX_LABEL)),
+            checks: members.optional(
+                "checks",
+                typed::<CheckMode, _, _>(|name| one_of(name, CheckMode::ALL, CheckMode::as_str)),
+            ),
+            check_name: members.optional("checkName", line(MAX_CHECK_NAME)),
+            unverified: members.optional(
+                "unverified",
+                typed::<UnverifiedMode, _, _>(|name| {
+                    one_of(name, UnverifiedMode::ALL, UnverifiedMode::as_str)
+                }),
+            ),
+            comment: members.optional(
+                "comment",
+                typed::<CommentMode, _, _>(|name| {
+                    one_of(name, CommentMode::ALL, CommentMode::as_str)
+                }),
+            ),
+            show_cost: members.optional("showCost", flag()),
         })
     }
 }

@@ -168,6 +168,7 @@ impl End<'_> {
             Some(settled) => ended.settled(settled, &self.ending.usage, now),
             None => ended,
         };
+        let (transaction, ended) = self.add_reports(transaction, ended);
         let transaction = self
             .end_order(transaction, status)?
             .update(&Key::run(org, &run.run_id), ended)

@@ -4,6 +4,7 @@
 use awo_domain::control::{NumberedEvent, Report, ReportAnswer, RunnerEvent};
 use awo_domain::event::{Lifecycle, TimelineEventType, meaning};
 use awo_domain::run::{RunEvent, RunStatus};
+use awo_domain::run_report::{ReportKind, RunReport};
 use awo_domain::usage::{PricedUsage, sum_by_model};
 use awo_domain::verification::VerificationOutcome;
 use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
@@ -15,6 +16,7 @@ use crate::engine::key::Key;
 use crate::engine::transaction::Transaction;
 use crate::engine::tries::Tries;
 use crate::runs::Run;
+use crate::runs::audit::EffectiveProfile;
 use crate::runs::lifecycle::lease::{Lease, SILENCE_MS, held, lease_lost};
 use crate::runs::lifecycle::transitions::after_run;
 
@@ -73,6 +75,21 @@ impl Progress {
             progress.run.usage = sum_by_model(run.usage.iter().chain(&progress.used));
         }
         Ok(progress)
+    }
+
+    /// Takes over the profile of the iteration that begins.
+    fn take_over(&mut self, taken: &EffectiveProfile) {
+        let run = &mut self.run;
+        run.max_iterations = taken.max_iterations;
+        let head = taken.snapshot.as_ref().map(|(_, head)| head.clone());
+        run.audit = head.or(run.audit.take());
+        run.report_kinds = taken.configuration.profile.git_ops.reports();
+        // The commit of an agent's run is not there before it is delivered.
+        if taken.is_verify {
+            let mut kinds = run.report_kinds.iter();
+            let check = kinds.find(|kind| **kind != ReportKind::Comment);
+            run.check_report = check.map(|kind| RunReport::pending(*kind));
+        }
     }
 
     /// Logs the wait for the run's first agent, if that starts, and its share for a slot.
@@ -173,9 +190,7 @@ impl Store {
                 }
             };
             if let Some(taken) = &taken {
-                progress.run.max_iterations = taken.max_iterations;
-                let head = taken.snapshot.as_ref().map(|(_, head)| head.clone());
-                progress.run.audit = head.or(progress.run.audit.take());
+                progress.take_over(taken);
             }
             let change = held(&by.token_hash)
                 .set("reported", progress.reported)
@@ -204,6 +219,9 @@ impl Store {
             }
             if let Some(news) = taken.as_ref().and_then(|taken| taken.snapshot.as_ref()) {
                 transaction = transaction.audit((&by.org, &by.run_id), news)?;
+            }
+            if let Some(report) = progress.run.begun_check(&run) {
+                transaction = transaction.report(&by.org, &by.run_id, report.kind, now);
             }
             transaction = self.append_events(transaction, &by.org, &run, &progress, now)?;
             if transaction.commit(self).await?.is_yes() {
@@ -283,6 +301,14 @@ impl Store {
 }
 
 /// The change from one state of a run to a later one.
+impl Run {
+    /// The check that is to be posted since the run was as before.
+    fn begun_check(&self, before: &Run) -> Option<&RunReport> {
+        let check = self.check_report.as_ref();
+        check.filter(|_| self.check_report != before.check_report)
+    }
+}
+
 fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
     Change::new()
         .set("status", to.status)
@@ -291,6 +317,11 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set("lastSequence", to.last_sequence)
         .set("usage", &to.usage)
         .set("maxIterations", to.max_iterations)
+        .set_some(
+            "reportKinds",
+            (to.report_kinds != from.report_kinds).then_some(&to.report_kinds),
+        )
+        .set_some("checkReport", to.begun_check(from))
         .set("verified", to.verified)
         .set_some("verification", to.verification)
         .set("testsChanged", &to.tests_changed)

@@ -101,6 +101,7 @@ fn finding(name: String, status: Status, parts: &[&str]) -> Finding {
         name,
         status,
         message,
+        location: None,
     }
 }
 
