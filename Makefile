@@ -128,7 +128,7 @@ bench-console: ## Measure how long the console's first page takes in a browser w
 test-tutorials: programs ## Run the tutorials' commands on projects from PyPI, npm and crates.io
 	@tests/tutorials/run.py '$(BIN_DIR)'
 
-test-clients: programs ## Generate the Python, TypeScript and Go clients, run a scenario with each, and fuzz the service by its document
+test-clients: programs ## Build and install the Python, TypeScript and Go clients, run a scenario with each, and fuzz the service by its document
 	@tests/clients/run.py '$(BIN_DIR)' '$(abspath $(TARGET_DIR))/clients'
 
 test-mcp: programs ## Let the official clients of the Model Context Protocol (PyPI, npm) do work orders
