@@ -1,5 +1,6 @@
 """A way to the service that fails: each path's first answer breaks off, the second is 503, the third is 429 with
-`Retry-After`, and later ones are whole. An answer that breaks off has the first bytes of the true one."""
+`Retry-After`, and later ones are whole. An answer that breaks off has the first bytes of the true one, and that of
+a POST none: the service has done it."""
 
 import http.client
 import threading
@@ -8,7 +9,7 @@ from urllib.parse import urlsplit
 
 # An event or two of a stream, and less than any run.
 BYTES_BEFORE_THE_BREAK = 700
-PASSED_ON = ("Authorization", "Accept", "Last-Event-ID")
+PASSED_ON = ("Authorization", "Accept", "Last-Event-ID", "Idempotency-Key", "Content-Type")
 
 
 class Flaky(ThreadingHTTPServer):
@@ -37,15 +38,25 @@ class Flaky(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def do_POST(self):
+        self.do_GET()
+
     def do_GET(self):
-        nth = self.server.nth(urlsplit(self.path).path)
+        posted = self.command == "POST"
+        body = self.rfile.read(int(self.headers["Content-Length"])) if posted else None
+        nth = self.server.nth(f"{self.command} {urlsplit(self.path).path}")
         if nth in (2, 3):
             self.refuse(503 if nth == 2 else 429)
             return
         service = http.client.HTTPConnection(self.server.service.netloc, timeout=120)
         headers = {name: self.headers[name] for name in PASSED_ON if name in self.headers}
-        service.request("GET", self.path, headers=headers)
-        self.relay(service.getresponse(), BYTES_BEFORE_THE_BREAK if nth == 1 else None)
+        service.request(self.command, self.path, body=body, headers=headers)
+        answer = service.getresponse()
+        if nth == 1 and posted:
+            answer.read()
+            self.close_connection = True
+        else:
+            self.relay(answer, BYTES_BEFORE_THE_BREAK if nth == 1 else None)
         service.close()
 
     def refuse(self, status):

@@ -176,6 +176,13 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
         ],
     ),
     (
+        "docs/ci.md",
+        &[
+            ("# github", Script("tests/integrations/run.py")),
+            ("# gitlab", Script("tests/integrations/run.py")),
+        ],
+    ),
+    (
         "docs/clients.md",
         &[
             (
