@@ -177,10 +177,7 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
     ),
     (
         "docs/ci.md",
-        &[
-            ("# github", Script("tests/integrations/run.py")),
-            ("# gitlab", Script("tests/integrations/run.py")),
-        ],
+        &[("# git", Script("tests/integrations/run.py"))],
     ),
     (
         "docs/clients.md",
