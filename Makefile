@@ -128,8 +128,11 @@ bench-console: ## Measure how long the console's first page takes in a browser w
 test-tutorials: programs ## Run the tutorials' commands on projects from PyPI, npm and crates.io
 	@tests/tutorials/run.py '$(BIN_DIR)'
 
-test-clients: programs ## Generate the Python, TypeScript and Go clients, run a scenario with each, and fuzz the service by its document
+test-clients: programs ## Build and install the Python, TypeScript and Go clients, run a scenario with each, and fuzz the service by its document
 	@tests/clients/run.py '$(BIN_DIR)' '$(abspath $(TARGET_DIR))/clients'
+
+test-integrations: programs ## Run the GitHub Action and the GitLab component as jobs against the service, and check them by public schemas
+	@tests/integrations/run.py '$(BIN_DIR)' '$(abspath $(TARGET_DIR))/integrations'
 
 test-mcp: programs ## Let the official clients of the Model Context Protocol (PyPI, npm) do work orders
 	@tests/mcp/run.py '$(BIN_DIR)' '$(abspath $(TARGET_DIR))/mcp'
@@ -215,4 +218,4 @@ bench-repositories: programs ## Measure plans, verdicts and seeded faults of rea
 include infra/deploy.mk
 include infra/release.mk
 
-.PHONY: check-attacks help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-forges test-console test-tutorials test-clients test-mcp test-outage test-crash test-model test-schedules lint bench bench-caches bench-console bench-machine bench-repositories
+.PHONY: check-attacks help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-forges test-console test-tutorials test-clients test-integrations test-mcp test-outage test-crash test-model test-schedules lint bench bench-caches bench-console bench-machine bench-repositories

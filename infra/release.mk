@@ -22,6 +22,9 @@ $(CYCLONEDX):
 	@echo 'Installing cargo-cyclonedx $(CYCLONEDX_VERSION) into $(TARGET_DIR)/tools, once.'
 	cargo install --debug --root '$(TARGET_DIR)/tools' --locked --version $(CYCLONEDX_VERSION) cargo-cyclonedx
 
+dist-clients: ## Build the Python, TypeScript and Go clients of a release into target/dist-clients (needs Java and npm)
+	@infra/clients/build.py '$(abspath $(TARGET_DIR))/dist-clients' '$(abspath $(TARGET_DIR))/clients'
+
 version: ## Print the version of the workspace
 	@echo '$(VERSION)'
 
@@ -29,4 +32,4 @@ release-notes: ## Print the chapter of CHANGELOG.md of the workspace's version
 	@awk -v version='$(VERSION)' '/^## \[/ { inside = index($$0, "[" version "]") } inside' CHANGELOG.md | grep . || \
 		{ echo 'CHANGELOG.md has no chapter [$(VERSION)]: rename [Unreleased].' >&2; exit 1; }
 
-.PHONY: dist check-dist version release-notes
+.PHONY: dist check-dist dist-clients version release-notes

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -57,19 +58,29 @@ func main() {
 	must(order, "create a work order", err)
 	check(answer.Header.Get("Location") == "/v1/work-orders/"+order.Id, answer.Header)
 
-	var run *awo.Run
-	for i := 0; i < 600; i++ {
-		run, _, err = client.RunsAPI.GetRun(ctx, order.RunId).Execute()
-		must(run, "get the run", err)
-		if run.Status == awo.RUNSTATUS_SUCCEEDED || run.Status == awo.RUNSTATUS_FAILED {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	flakyWay := awo.NewConfiguration()
+	flakyWay.Servers = awo.ServerConfigurations{{URL: os.Getenv("AWO_FLAKY_URL")}}
+	flaky := awo.NewAPIClient(flakyWay)
+	limited, stop := context.WithTimeout(ctx, 2*time.Minute)
+	defer stop()
+	var followed []awo.Event
+	must(0, "follow the run", awo.Follow(limited, flaky, order.RunId, 0, func(event awo.Event) error {
+		followed = append(followed, event)
+		return nil
+	}))
+	run, err := awo.Wait(limited, flaky, order.RunId)
+	must(run, "wait for the run", err)
 	check(run.Status == awo.RUNSTATUS_SUCCEEDED && run.Verified, run)
 
 	page, _, err := client.RunsAPI.ListRunEvents(ctx, run.RunId).Execute()
 	events := must(page, "list the events", err).Events
+	check(len(followed) == len(events), followed)
+	for index, event := range followed {
+		check(int(event.Sequence) == index+1, followed)
+	}
+	var completed awo.RunCompletedEvent
+	must(0, "read the last event", json.Unmarshal(followed[len(followed)-1].Raw, &completed))
+	check(completed.Data.Verified, completed)
 	last := events[len(events)-1].RunCompletedEvent
 	check(last != nil && last.Data.Verified, events[len(events)-1])
 	diff, _, err := client.RunsAPI.GetRunDiff(ctx, run.RunId).Execute()
@@ -85,6 +96,23 @@ func main() {
 	check(must(rotated, "rotate the secret", err).Secret != webhook.Secret, "a new secret")
 	_, err = client.WebhooksAPI.DeleteWebhook(ctx, webhook.Webhook.Id).Execute()
 	must(0, "delete the webhook", err)
+
+	_, err = awo.Wait(ctx, client, order.RunId[:len(order.RunId)-4]+"0000")
+	check(err != nil && strings.Contains(err.Error(), "404"), err)
+	agent.SetCommand([]string{"sh", "-c", "sleep 600"})
+	request.SetAgent(*agent)
+	sleeping, _, err := client.WorkOrdersAPI.CreateWorkOrder(ctx).CreateWorkOrderRequest(*request).Execute()
+	must(sleeping, "create a work order that sleeps", err)
+	short, end := context.WithTimeout(ctx, time.Second)
+	defer end()
+	_, err = awo.Wait(short, client, sleeping.RunId)
+	check(errors.Is(err, context.DeadlineExceeded), fmt.Sprint(err))
+	err = awo.Follow(short, client, sleeping.RunId, 0, func(awo.Event) error { return nil })
+	check(errors.Is(err, context.DeadlineExceeded), fmt.Sprint(err))
+	_, _, err = client.RunsAPI.CancelRun(ctx, sleeping.RunId).Execute()
+	must(0, "cancel the run that sleeps", err)
+	run, err = awo.Wait(limited, client, sleeping.RunId)
+	check(must(run, "wait for its end", err).Status == awo.RUNSTATUS_CANCELED, run)
 
 	_, answer, err = client.WorkOrdersAPI.GetWorkOrder(ctx, order.Id[:len(order.Id)-4]+"0000").Execute()
 	check(err != nil && answer.StatusCode == 404, answer)

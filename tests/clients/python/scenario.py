@@ -1,9 +1,9 @@
 """One whole scenario with the generated Python client."""
 
 import os
-import time
 
 import awo_client
+from awo_client.follow import follow, wait
 from awo_client.rest import ApiException
 
 configuration = awo_client.Configuration(host=os.environ["AWO_URL"], access_token=os.environ["AWO_API_KEY"])
@@ -35,14 +35,16 @@ headers = {name.lower(): value for name, value in again.headers.items()}
 assert again.data.id == order.id and headers["idempotent-replayed"] == "true", headers
 assert headers["location"] == f"/v1/work-orders/{order.id}", headers
 
-for _ in range(600):
-    run = runs.get_run(order.run_id)
-    if run.status in ("succeeded", "failed", "canceled"):
-        break
-    time.sleep(0.1)
+flaky = awo_client.RunsApi(awo_client.ApiClient(awo_client.Configuration(
+    host=os.environ["AWO_FLAKY_URL"], access_token=os.environ["AWO_API_KEY"])))
+followed = list(follow(flaky, order.run_id, timeout=120))
+run = wait(flaky, order.run_id, timeout=120)
 assert run.status == "succeeded" and run.verified, run
 
 events = runs.list_run_events(run.run_id).events
+assert [event["sequence"] for event in followed] == list(range(1, len(events) + 1)), followed
+assert followed[-1]["type"] == "run.completed" and followed[-1]["data"]["verified"], followed[-1]
+assert [event["sequence"] for event in follow(runs, run.run_id, after=len(events) - 1)] == [len(events)]
 last = events[-1].actual_instance
 assert type(last).__name__ == "RunCompletedEvent", last
 assert last.data.verified and last.data.timing.duration_ms >= 0
@@ -59,6 +61,23 @@ webhook = webhooks.create_webhook(awo_client.CreateWebhookRequest(
 rotated = webhooks.rotate_webhook_secret(webhook.webhook.id)
 assert rotated.secret.startswith("whsec_") and rotated.secret != webhook.secret
 webhooks.delete_webhook(webhook.webhook.id)
+
+try:
+    wait(runs, run.run_id[:-4] + "0000")
+    raise AssertionError("an unknown run has ended")
+except ApiException as error:
+    assert error.status == 404, error
+
+request.agent.command = ["sh", "-c", "sleep 600"]
+sleeping = orders.create_work_order(request)
+for unending in (wait, lambda *arguments, **limit: list(follow(*arguments, **limit))):
+    try:
+        unending(runs, sleeping.run_id, timeout=1)
+        raise AssertionError("a run that sleeps has ended")
+    except TimeoutError:
+        pass
+runs.cancel_run(sleeping.run_id)
+assert wait(runs, sleeping.run_id, timeout=120).status == "canceled"
 
 try:
     orders.get_work_order(order.id[:-4] + "0000")

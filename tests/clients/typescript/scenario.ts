@@ -1,7 +1,8 @@
 // One whole scenario with the generated TypeScript client.
 import {
-  AuditApi, Configuration, CreditsApi, ProfilesApi, ResponseError, RunsApi, WebhooksApi, WorkOrdersApi,
-} from "./client";
+  AuditApi, Configuration, CreditsApi, follow, ProfilesApi, ResponseError, RunsApi, RunTimeout, wait, WebhooksApi,
+  WorkOrdersApi,
+} from "awo-client";
 
 const configuration = new Configuration({
   basePath: process.env.AWO_URL!,
@@ -38,14 +39,21 @@ async function main() {
       metadata: { client: "typescript" },
     },
   });
-  let run = await runs.getRun({ id: created.runId });
-  for (let i = 0; i < 600 && !["succeeded", "failed", "canceled"].includes(run.status); i++) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    run = await runs.getRun({ id: created.runId });
-  }
+  const flaky = new RunsApi(new Configuration({
+    basePath: process.env.AWO_FLAKY_URL!,
+    accessToken: process.env.AWO_API_KEY!,
+  }));
+  const followed = [];
+  for await (const event of follow(flaky, created.runId, { timeoutMs: 120_000 })) followed.push(event);
+  const run = await wait(flaky, created.runId, { timeoutMs: 120_000 });
   check(run.status === "succeeded" && run.verified, run);
 
   const { events } = await runs.listRunEvents({ id: run.runId });
+  check(followed.every((event, index) => event.sequence === index + 1), followed);
+  check(followed.length === events.length && followed.at(-1)?.type === "run.completed", followed);
+  for await (const event of follow(runs, run.runId, { after: events.length - 1 })) {
+    check(event.sequence === events.length, event);
+  }
   const last = events[events.length - 1];
   // The type of an event says what its data is.
   check(last.type === "run.completed" && last.data.verified, last);
@@ -62,6 +70,24 @@ async function main() {
   const rotated = await webhooks.rotateWebhookSecret({ id: webhook.webhook.id });
   check(rotated.secret !== webhook.secret, "a new secret");
   await webhooks.deleteWebhook({ id: webhook.webhook.id });
+
+  const nowhere = await wait(runs, created.runId.slice(0, -4) + "0000").catch((error: unknown) => error);
+  check(nowhere instanceof ResponseError && nowhere.response.status === 404, String(nowhere));
+  const sleeping = await orders.createWorkOrder({
+    createWorkOrderRequest: {
+      taskPrompt: "Sleep.",
+      workspaceSource: { type: "git", repository: process.env.AWO_REPOSITORY! },
+      agent: { type: "command", command: ["sh", "-c", "sleep 600"] },
+    },
+  });
+  const late = await wait(runs, sleeping.runId, { timeoutMs: 1_000 }).catch((error: unknown) => error);
+  check(late instanceof RunTimeout, String(late));
+  const never = (async () => {
+    for await (const _ of follow(runs, sleeping.runId, { timeoutMs: 1_000 }));
+  })();
+  check(await never.catch((error: unknown) => error) instanceof RunTimeout, "a run that sleeps has ended");
+  await runs.cancelRun({ id: sleeping.runId });
+  check((await wait(runs, sleeping.runId, { timeoutMs: 120_000 })).status === "canceled", "canceled");
 
   const unknown = await orders.getWorkOrder({ id: created.id.slice(0, -4) + "0000" }).then(
     () => { throw new Error("an unknown work order was found"); },

@@ -173,6 +173,23 @@ fn workflows_pin_actions_by_version_and_may_only_read_the_repository() {
     }
 }
 
+#[test]
+fn a_release_publishes_clients_whose_hand_written_part_is_short() {
+    for part in ["python/follow.py", "typescript/follow.ts", "go/follow.go"] {
+        let lines = file(&format!("infra/clients/{part}")).lines().count();
+        assert!(lines <= 100, "{part}: {lines}");
+    }
+    let release = yaml(".github/workflows/release.yml");
+    let steps = |job: &str| format!("{:?}", release["jobs"][job]["steps"]);
+    assert!(steps("clients").contains("make dist-clients"));
+    assert!(steps("clients").contains("target/dist-clients/"));
+    let needs = &release["jobs"]["publish"]["needs"];
+    let both: Value = serde_norway::from_str("[build, clients]").unwrap();
+    assert_eq!(needs, &both);
+    // The wheel's name has an underscore, as Python wants it.
+    assert!(steps("publish").contains("cp built/*/awo[-_]*"));
+}
+
 /// Folders with files that pin something, by the name that dependabot has for the kind.
 fn manifests(dir: &Path, folders: &mut BTreeMap<&'static str, BTreeSet<String>>) {
     const ELSEWHERE: [&str; 6] = [

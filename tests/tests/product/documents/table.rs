@@ -176,13 +176,15 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
         ],
     ),
     (
+        "docs/ci.md",
+        &[("# git", Script("tests/integrations/run.py"))],
+    ),
+    (
         "docs/clients.md",
         &[
             (
-                "openapi-generator-cli",
-                Not(
-                    "a pattern: make test-clients calls the generator with the options of the page",
-                ),
+                "pip install openapi-generator-cli",
+                Not("a pattern: make test-clients calls the generator for three languages"),
             ),
             ("import awo_client", Script("tests/clients/run.py")),
             ("import { Configuration", Script("tests/clients/run.py")),
