@@ -30,6 +30,8 @@ pub struct CommitCheck<'a> {
     pub verdict: CheckVerdict,
     /// One line.
     pub title: &'a str,
+    /// The line that a commit status shows instead.
+    pub description: &'a str,
     /// Markdown.
     pub summary: &'a str,
     /// Faults in lines of files, at most 50.
@@ -94,7 +96,7 @@ impl VerdictWords {
 impl CommitCheck<'_> {
     /// The description of a commit status.
     fn description(&self) -> String {
-        self.title.chars().take(MAX_DESCRIPTION).collect()
+        self.description.chars().take(MAX_DESCRIPTION).collect()
     }
 }
 

@@ -174,6 +174,9 @@ pub struct Run {
     /// Its check at the forge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_report: Option<RunReport>,
+    /// Number of attempts of the trigger whose limit was reached after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts_ended: Option<u32>,
     /// Its comment at the forge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment_report: Option<RunReport>,

@@ -115,7 +115,7 @@ impl Stage {
 }
 
 /// The part of a sweep that posts reports.
-async fn sweep_reports(service: &TestService) {
+pub async fn sweep_reports(service: &TestService) {
     let state = sweep::state(&service.service.cloud.of_function("sweep")).unwrap();
     let tick: Tick = serde_json::from_value(json!({ "part": "reports" })).unwrap();
     let swept = sweep::handle(Arc::new(state), tick).await.unwrap();

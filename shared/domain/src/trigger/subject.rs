@@ -38,6 +38,9 @@ pub struct SubjectState {
     /// The first work order of the thread that the trigger made for the subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<WorkOrderId>,
+    /// True if the comment of the thread says that there are no further attempts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub limit_shown: bool,
 }
 
 /// A delivery's place in a window.
@@ -65,6 +68,7 @@ impl SubjectState {
     pub fn touched(self) -> SubjectState {
         SubjectState {
             attempts: 0,
+            limit_shown: false,
             ..self
         }
     }
@@ -76,6 +80,7 @@ impl SubjectState {
             attempts: self.attempts + 1,
             window: None,
             thread_id: thread_id.or(self.thread_id),
+            limit_shown: false,
         }
     }
 

@@ -3,10 +3,11 @@
 use awo_cloud::{Cloud, SetupError};
 use awo_contract::body::Object;
 use awo_domain::inbox::delivery::InboxDelivery;
+use awo_domain::run_report::ReportKind;
 use awo_domain::schedule::{Origin, OriginKind};
 use awo_domain::trigger::subject::SubjectState;
 use awo_domain::trigger::{Trigger, TriggerAction, TriggerPauseReason};
-use awo_domain::{Error, InboxDeliveryId, WorkOrderId};
+use awo_domain::{Error, InboxDeliveryId, OrgId, RunId, WorkOrderId};
 use awo_store::Store;
 use awo_store::triggers::subjects::CurrentSubject;
 use awo_store::triggers::{CurrentTrigger, TriggerCreation, TriggerStep};
@@ -18,6 +19,9 @@ use super::judging::event_of;
 use super::scene::EventScene;
 use crate::opening::{OpenOutcome, OpenRequest, Opener, RequestBody, Requester};
 use crate::request::FollowUpRequest;
+
+/// The reason of a refusal for the attempts on one subject.
+const PER_SUBJECT: &str = "limit:perSubject";
 
 /// A work order that a trigger is about to create.
 pub(super) struct PlannedOrder<'a> {
@@ -69,7 +73,7 @@ impl TriggerOpener {
         let (org, now) = (scene.org, scene.now());
         let trigger = &planned.read.trigger;
         if let Some(limit) = limit(&planned, scene) {
-            self.close_window(scene, &planned).await?;
+            self.end_attempts(scene, &planned, limit).await?;
             return Ok(CreationOutcome::Refused(limit.to_owned()));
         }
         if self.store.tally(org).await?.suspended_at.is_some() {
@@ -152,6 +156,52 @@ impl TriggerOpener {
         Ok(CreationOutcome::Refused(reason.to_owned()))
     }
 
+    /// Ends the window of a subject at a limit. The first time at its own limit the comment of its thread says so,
+    /// where there is one. If that is lost, the next delivery finds the limit again.
+    async fn end_attempts(
+        &self,
+        scene: &EventScene<'_>,
+        planned: &PlannedOrder<'_>,
+        limit: &str,
+    ) -> Result<(), Error> {
+        let subject = planned.subject.as_ref();
+        let unshown = subject.filter(|(_, state)| limit == PER_SUBJECT && !state.limit_shown);
+        let Some((read, state)) = unshown else {
+            return self.close_window(scene, planned).await;
+        };
+        let shown = SubjectState {
+            window: None,
+            limit_shown: true,
+            ..state.clone()
+        };
+        let run = match planned.thread.as_ref().or(state.thread_id.as_ref()) {
+            Some(thread) => self.commenting_run(scene.org, thread).await?,
+            None => None,
+        };
+        let attempts = planned.read.trigger.content.limits.per_subject;
+        let comment = run.as_ref().map(|run| (run, attempts));
+        let ended = self
+            .store
+            .end_attempts(scene.org, (read, &shown), comment, scene.now());
+        ended.await.map(drop)
+    }
+
+    /// The newest run of a thread, if it writes a comment.
+    async fn commenting_run(
+        &self,
+        org: &OrgId,
+        thread: &WorkOrderId,
+    ) -> Result<Option<RunId>, Error> {
+        let turns = self.store.thread(org, thread).await?;
+        let orders = self.store.turns(org, thread, &turns).await?;
+        let Some(newest) = orders.last() else {
+            return Ok(None);
+        };
+        let run = self.store.run(org, &newest.run_id).await?;
+        let writes = run.filter(|run| run.report_kinds.contains(&ReportKind::Comment));
+        Ok(writes.map(|run| run.run_id))
+    }
+
     /// Ends the window of a subject of which no work order is created. If that is lost, the next delivery joins a
     /// window that has ended, and ends it.
     async fn close_window(
@@ -214,7 +264,7 @@ fn limit(planned: &PlannedOrder<'_>, scene: &EventScene<'_>) -> Option<&'static 
     let trigger = &planned.read.trigger;
     let subject = planned.subject.as_ref();
     if subject.is_some_and(|(_, state)| state.is_at_limit(&trigger.content)) {
-        return Some("limit:perSubject");
+        return Some(PER_SUBJECT);
     }
     let is_at_limit = trigger.is_at_hourly_limit(scene.now());
     is_at_limit.then_some("limit:perHour")

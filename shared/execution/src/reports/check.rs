@@ -19,6 +19,8 @@ const MAX_SUMMARY: usize = 60_000;
 const MAX_ANNOTATIONS: usize = 50;
 /// Most characters of a name.
 const MAX_NAME: usize = 200;
+/// Title of a check that passed although no test is known to have run.
+const UNVERIFIED: &str = "unverified";
 
 /// A verification as the timeline of its run has it.
 #[derive(Default)]
@@ -70,6 +72,11 @@ impl ReportSender {
             run: &run.run_id,
             verdict,
             title: &title,
+            description: if title == UNVERIFIED {
+                "unverified: no test is known to have run"
+            } else {
+                &title
+            },
             summary: &summary,
             annotations: &annotations,
         };
@@ -114,13 +121,13 @@ fn title(run: &Run, verdict: CheckVerdict, results: &[PluginResult]) -> String {
         CheckVerdict::InProgress => "Verification is in progress".to_owned(),
         CheckVerdict::Success if passed > 0 => format!("Verified: {passed} tests passed"),
         CheckVerdict::Success => "Verified: the tests passed".to_owned(),
-        CheckVerdict::Neutral => "unverified: no test is known to have run".to_owned(),
+        CheckVerdict::Neutral => UNVERIFIED.to_owned(),
         CheckVerdict::Failure => match failing(results).count() {
             0 if run
                 .verification
                 .is_none_or(|outcome| outcome.status.passes()) =>
             {
-                "unverified: no test is known to have run".to_owned()
+                UNVERIFIED.to_owned()
             }
             0 => "Not verified".to_owned(),
             1 => "Not verified: 1 check fails".to_owned(),
@@ -136,6 +143,12 @@ fn title(run: &Run, verdict: CheckVerdict, results: &[PluginResult]) -> String {
 fn summary(run: &Run, last: &LastVerification) -> String {
     let results = &last.results;
     let mut text = format!("Run {}\n\n", code(run.run_id.as_str(), MAX_NAME));
+    let passed = run
+        .verification
+        .is_some_and(|outcome| outcome.status.passes());
+    if passed && !run.verified {
+        text.push_str("No test is known to have run and passed.\n\n");
+    }
     if !results.is_empty() {
         text.push_str("| level | plugin | result | |\n|---|---|---|---|\n");
     }

@@ -58,6 +58,12 @@ impl ReportSender {
         let turns: Vec<Turn<'_>> = orders.iter().map(turn).collect();
         let marker = format!("<!-- awo:thread {id} -->");
         let mut text = format!("{marker}\n{}", table(&turns, shows_cost));
+        if let Some(attempts) = subject.run.attempts_ended {
+            text.push_str(&format!(
+                "\nNo further attempts: the trigger made {attempts} of them, its limit. A push, a comment or a label \
+                 of a person allows more.\n"
+            ));
+        }
         let last = self.last_verification(org, subject).await?;
         for check in failing(&last.results).take(MAX_FAILING) {
             let name = code(&check.name, MAX_NAME);

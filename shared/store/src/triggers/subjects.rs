@@ -1,8 +1,9 @@
 //! The state of triggers for subjects: issues, pull requests and branches.
 
 use awo_domain::inbox::signature::sha256;
+use awo_domain::run_report::{ReportKind, RunReport};
 use awo_domain::trigger::subject::{SUBJECTS_KEPT_MS, SubjectState};
-use awo_domain::{Error, OrgId, Timestamp, TriggerId};
+use awo_domain::{Error, OrgId, RunId, Timestamp, TriggerId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -10,6 +11,7 @@ use crate::engine::change::Change;
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::key::Key;
 use crate::engine::transaction::Transaction;
+use crate::reports::attribute;
 
 /// The state of a trigger for a subject, as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -75,6 +77,32 @@ impl Store {
             .commit(self)
             .await?;
         Ok(replaced.is_yes())
+    }
+
+    /// Writes the state of a subject that has no further attempts, and has the comment of this run say how many there
+    /// were; false if the state has changed meanwhile.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn end_attempts(
+        &self,
+        org: &OrgId,
+        (read, state): (&CurrentSubject, &SubjectState),
+        comment: Option<(&RunId, u32)>,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let mut transaction = Transaction::new().replace_subject(org, read, state, now)?;
+        if let Some((run, attempts)) = comment {
+            let kind = ReportKind::Comment;
+            let ended = Change::new()
+                .set("attemptsEnded", attempts)
+                .set(attribute(kind), RunReport::pending(kind))
+                .when_present("runId");
+            transaction = transaction
+                .update(&Key::run(org, run), ended)
+                .report(org, run, kind, now);
+        }
+        Ok(transaction.commit(self).await?.is_yes())
     }
 }
 

@@ -61,6 +61,7 @@ pub(crate) fn queued_run(
         turn_end: None,
         report_kinds: Vec::new(),
         check_report: None,
+        attempts_ended: None,
         comment_report: None,
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Stage, with};
+use crate::reports::sweep_reports;
 
 const MAKEFILE: &str = "test:\n\t@grep -q right answer.txt && echo '1 passed in 0.1s' || { echo 'not right'; exit 1; }\n";
 /// Writes what its task says last.
@@ -15,8 +16,10 @@ impl Stage {
         let stage =
             Stage::without_token(&[("Makefile", MAKEFILE), ("answer.txt", "wrong\n")]).await;
         stage.set_token().await;
-        let profile =
-            json!({ "name": "opens", "description": "", "gitOps": { "mode": "pull_request" } });
+        let profile = json!({
+            "name": "opens", "description": "",
+            "gitOps": { "mode": "pull_request", "checks": "check", "comment": "sticky" },
+        });
         let made = stage
             .service
             .client
@@ -48,7 +51,32 @@ impl Stage {
         let order = client.get(&format!("/v1/work-orders/{id}")).await.body;
         let run = client.finished_run(&order).await;
         assert_eq!(run["status"], "succeeded", "{run:#}");
+        sweep_reports(&self.service).await;
         (order, run)
+    }
+
+    /// The state of the check that the service has posted of a commit.
+    fn verdict(&self, commit: &str) -> Value {
+        let statuses = self
+            .host
+            .github
+            .change(|github| github.reports.statuses.clone());
+        let mut statuses = statuses.iter().filter(|status| status["sha"] == commit);
+        let (status, more) = (statuses.next(), statuses.count());
+        assert_eq!(more, 0, "one status of {commit}");
+        status.map_or(Value::Null, |status| status["state"].clone())
+    }
+
+    /// The comments at the pull request and at the issue, which have one text.
+    fn comment(&self) -> String {
+        let comments = self
+            .host
+            .github
+            .change(|github| github.reports.comments.clone());
+        let places: Vec<&Value> = comments.iter().map(|comment| &comment["place"]).collect();
+        assert_eq!(places, ["1", "7"]);
+        assert_eq!(comments[0]["body"], comments[1]["body"]);
+        comments[0]["body"].as_str().unwrap().to_owned()
     }
 }
 
@@ -60,7 +88,7 @@ async fn a_label_a_red_check_and_a_review_are_turns_of_one_thread_on_one_branch(
     stage.trigger(&first).await;
     let mut next = stage.label(&json!({
         "events": ["check.failed", "review.submitted"], "filter": {}, "action": "follow_up",
-        "settleSeconds": 0,
+        "settleSeconds": 0, "limits": { "perSubject": 1 },
     }));
     let prompt = "Repair what is red, and do what the review says.\n{{checks}}\n{{review}}";
     next["workOrder"] = json!({ "taskPrompt": prompt });
@@ -75,11 +103,11 @@ async fn a_label_a_red_check_and_a_review_are_turns_of_one_thread_on_one_branch(
         (branch, commit)
     };
     let (branch, commit) = head(&run);
+    assert_eq!(stage.verdict(&commit), "success");
     let body = stage.failed_check(&branch, &commit, 1);
     let (second, run) = stage.runs("check_run", &body).await;
     assert_eq!((&second["threadId"], &second["turn"]), (thread, &json!(2)));
-    let (same, commit) = head(&run);
-    assert_eq!(same, branch);
+    assert_eq!(head(&run).0, branch);
     // A check of a head that is no longer the branch's is none.
     let stale = with(body, &[("/check_run/id", json!(2))]);
     assert_eq!(
@@ -89,8 +117,20 @@ async fn a_label_a_red_check_and_a_review_are_turns_of_one_thread_on_one_branch(
     let review = stage.review(&branch, "make it better");
     let (third, run) = stage.runs("pull_request_review", &review).await;
     assert_eq!((&third["threadId"], &third["turn"]), (thread, &json!(3)));
-    assert_eq!(head(&run).0, branch);
+    let (same, commit) = head(&run);
+    assert_eq!(same, branch);
+    assert_eq!(stage.verdict(&commit), "success");
+    assert!(stage.comment().contains("\n| 3 | "), "{}", stage.comment());
     assert_eq!(stage.host.github.pulls().len(), 1);
+    // No further attempt is allowed before a person acts, and the comment says so once.
+    for check in [11, 12] {
+        let red = stage.failed_check(&branch, &commit, check);
+        let (result, reason) = stage.judged_by(&next, "check_run", &red).await;
+        let refused = ("refused", Some("limit:perSubject"));
+        assert_eq!((result.as_str(), reason.as_deref()), refused);
+        sweep_reports(&stage.service).await;
+        assert!(stage.comment().contains("No further attempts"));
+    }
     let bare = stage.host.repository("acme/app.git");
     let files = std::process::Command::new("git")
         .args(["ls-tree", "--name-only", &branch])
