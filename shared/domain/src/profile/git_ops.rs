@@ -43,20 +43,33 @@ pub struct GitOps {
     /// The labels of a pull request.
     pub labels: Vec<String>,
     /// The check of the delivered or verified commit.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_usual")]
     pub checks: CheckMode,
     /// The name of that check.
-    #[serde(default = "default_check_name")]
+    #[serde(
+        default = "default_check_name",
+        skip_serializing_if = "is_default_name"
+    )]
     pub check_name: String,
     /// The check of a commit that passed although no test is known to have run.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_usual")]
     pub unverified: UnverifiedMode,
     /// The comment on the pull request, and on the issue that a trigger has created the work order for.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_usual")]
     pub comment: CommentMode,
     /// Whether the comment shows the cost.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_usual")]
     pub show_cost: bool,
+}
+
+/// True for a value that a profile of an earlier version has: it is not written, so that the hash of such a profile
+/// stays.
+fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn is_default_name(name: &str) -> bool {
+    name == CHECK_NAME
 }
 
 fn default_check_name() -> String {
