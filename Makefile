@@ -134,6 +134,9 @@ test-clients: programs ## Build and install the Python, TypeScript and Go client
 test-integrations: programs ## Run the GitHub Action and the GitLab component as jobs against the service, and check them by public schemas
 	@tests/integrations/run.py '$(BIN_DIR)' '$(abspath $(TARGET_DIR))/integrations'
 
+test-telemetry: programs ## Send runs to a real collector (rotel, from PyPI), and read its output with OpenTelemetry's own types
+	@tests/telemetry/run.py '$(BIN_DIR)' '$(abspath $(TARGET_DIR))/telemetry'
+
 test-mcp: programs ## Let the official clients of the Model Context Protocol (PyPI, npm) do work orders
 	@tests/mcp/run.py '$(BIN_DIR)' '$(abspath $(TARGET_DIR))/mcp'
 
@@ -218,4 +221,4 @@ bench-repositories: programs ## Measure plans, verdicts and seeded faults of rea
 include infra/deploy.mk
 include infra/release.mk
 
-.PHONY: check-attacks help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-forges test-console test-tutorials test-clients test-integrations test-mcp test-outage test-crash test-model test-schedules lint bench bench-caches bench-console bench-machine bench-repositories
+.PHONY: check-attacks help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-forges test-console test-tutorials test-clients test-integrations test-telemetry test-mcp test-outage test-crash test-model test-schedules lint bench bench-caches bench-console bench-machine bench-repositories

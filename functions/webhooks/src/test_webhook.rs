@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, Mint, SetupError};
 use awo_contract::webhooks::output::TestShape;
-use awo_domain::webhook::TEST_EVENT;
+use awo_domain::otlp::{Attribute, Span, SpanStatus, TraceId, request};
 use awo_domain::webhook::delivery::UNDER_WAY_MS;
 use awo_domain::webhook::envelope::body_of;
 use awo_domain::webhook::signature::Message;
+use awo_domain::webhook::{TEST_EVENT, WebhookKind};
 use awo_domain::{Error, EventId, OrgId, Resource, Timestamp, WebhookId};
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
@@ -95,14 +96,20 @@ async fn attempt(
     now: Timestamp,
 ) -> Result<Answer, Error> {
     let id = EventId::new(now, state.mint.random(now));
-    let data = json!({ "webhookId": webhook.id });
-    let body = body_of(&id, TEST_EVENT, now, data).map_err(Error::internal)?;
+    let body = match webhook.content.kind {
+        WebhookKind::Events => {
+            let data = json!({ "webhookId": webhook.id });
+            body_of(&id, TEST_EVENT, now, data).map_err(Error::internal)?
+        }
+        WebhookKind::Otlp => test_span(&id, &webhook.id, now),
+    };
     let ready = state.sender.ready().await.map_err(Error::internal)?;
     let sent = ready
         .send(&Attempt {
             org,
             url: &webhook.content.url,
             secrets: &webhook.secrets,
+            headers: &webhook.content.headers,
             message: Message {
                 id: &id,
                 sent_at: now,
@@ -111,4 +118,19 @@ async fn attempt(
         })
         .await;
     Answer::ok(TestShape::of(&id, &sent))
+}
+
+/// A trace with one span, which shows that traces arrive.
+fn test_span(event: &EventId, webhook: &WebhookId, now: Timestamp) -> String {
+    let trace = TraceId::of(event.as_str());
+    let span = Span {
+        name: TEST_EVENT.to_owned(),
+        id: trace.span(TEST_EVENT),
+        parent: None,
+        time: (now, now),
+        attributes: vec![Attribute::text("awo.webhook.id", webhook.as_str())],
+        events: Vec::new(),
+        status: (SpanStatus::Ok, None),
+    };
+    request(&trace, &[span])
 }

@@ -40,7 +40,7 @@ async fn update(state: &State, call: &Call, id: &WebhookId) -> Result<Option<Ans
     let body = WebhookUpdate { reach: state.reach };
     let change = call.object()?.read(&body)?;
     let enabled = change.enabled;
-    let content = change.applied_to(stored.content.clone());
+    let content = change.applied_to(stored.content.clone())?;
     let new = stored.updated(content, enabled, call.now);
     let replaced = state
         .store

@@ -9,6 +9,7 @@ mod attempt;
 mod fan_out;
 mod postpone;
 mod receiver;
+mod spans;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -22,6 +22,7 @@ pub mod ledger;
 pub mod manual;
 pub mod money;
 mod names;
+pub mod otlp;
 pub mod outcome;
 pub mod plugin;
 pub mod profile;

@@ -21,7 +21,7 @@ use crate::schedule::{CatchUp, FiringResult, OriginKind, Overlap, PauseReason};
 use crate::trigger::{
     OnForeign, ReviewState, TriggerAction, TriggerEvent, TriggerPauseReason, TriggerPermission,
 };
-use crate::webhook::DeliveryStatus;
+use crate::webhook::{DeliveryStatus, WebhookKind};
 use crate::work_order::WorkOrderStatus;
 
 /// Every variant of an enum, in the order of its declaration.
@@ -78,16 +78,16 @@ names_as_serde_has_them!(
     DeliveryStatus,
     DuplicateRule,
     FiringResult,
+    ForgeKind,
     GitMode,
     InboxKind,
     InboxOutcome,
+    OnForeign,
     OnLimit,
     OriginKind,
-    OnForeign,
     Overlap,
     PauseReason,
     Period,
-    ForgeKind,
     Provider,
     PullRequestStatus,
     RegistryKind,
@@ -99,10 +99,11 @@ names_as_serde_has_them!(
     Size,
     StrategyType,
     TransactionType,
-    TriggerResultKind,
     TriggerAction,
     TriggerEvent,
     TriggerPauseReason,
     TriggerPermission,
+    TriggerResultKind,
+    WebhookKind,
     WorkOrderStatus,
 );

@@ -3,6 +3,7 @@
 pub mod address;
 pub mod delivery;
 pub mod envelope;
+pub mod headers;
 pub mod identity;
 pub mod private_hosts;
 pub mod schedule;
@@ -22,6 +23,7 @@ use crate::pull_request::{PULL_REQUEST_CLOSED, PULL_REQUEST_MERGED};
 use crate::schedule::{SCHEDULE_MISSED, SCHEDULE_PAUSED};
 use crate::schema::TypeSchema;
 use crate::trigger::TRIGGER_PAUSED;
+use crate::webhook::headers::SecretHeaders;
 use crate::webhook::target::WebhookUrl;
 
 /// Webhooks of an organization, at most.
@@ -41,7 +43,42 @@ pub struct WebhookContent {
     pub events: Vec<EventType>,
     /// For people.
     pub description: Option<String>,
+    /// The form of its requests.
+    pub kind: WebhookKind,
+    /// Headers of its requests beside the service's own.
+    pub headers: SecretHeaders,
 }
+
+/// The form of a webhook's requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
+pub enum WebhookKind {
+    /// An event in each request.
+    #[default]
+    Events,
+    /// The spans of a run, as OTLP/HTTP has them in JSON, once the run is settled.
+    Otlp,
+}
+
+impl WebhookKind {
+    /// The types of events that a webhook of this kind can have.
+    #[must_use]
+    pub fn event_types(self) -> &'static [EventType] {
+        match self {
+            WebhookKind::Events => &EventType::ALL,
+            WebhookKind::Otlp => &RUN_ENDS,
+        }
+    }
+}
+
+/// The types of a run's end.
+pub const RUN_ENDS: [EventType; 3] = [
+    EventType::RunCompleted,
+    EventType::RunFailed,
+    EventType::RunCancelled,
+];
 
 /// The event types of webhooks. Those of runs and verifications are also types of events of a
 /// run's timeline, of which they are deliveries; types of the timeline that are not here are not delivered.

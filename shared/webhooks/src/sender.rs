@@ -10,6 +10,7 @@ use awo_cloud::{Environment, SetupError};
 use awo_domain::OrgId;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::delivery::SendReport;
+use awo_domain::webhook::headers::SecretHeaders;
 use awo_domain::webhook::schedule::{ANSWER_LIMIT_MS, AttemptOutcome};
 use awo_domain::webhook::signature::{Message, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
@@ -38,6 +39,8 @@ pub struct Attempt<'a> {
     pub url: &'a WebhookUrl,
     /// The secrets.
     pub secrets: &'a Secrets,
+    /// Headers that its owner adds.
+    pub headers: &'a SecretHeaders,
     /// The event; `sent_at` is when this attempt begins.
     pub message: Message<'a>,
 }

@@ -76,6 +76,9 @@ impl Target {
         for (name, value) in attempt.secrets.headers(&attempt.message) {
             request = request.header(name, value);
         }
+        for (name, value) in attempt.headers.reveal() {
+            request = request.header(name, value);
+        }
         request
             .body(body)
             .map_err(|_| Fault::Url("has a path that HTTP cannot carry".to_owned()))
@@ -101,6 +104,7 @@ fn path(url: &Url) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use awo_domain::webhook::headers::SecretHeaders;
     use awo_domain::webhook::signature::{Message, Secret, Secrets};
     use awo_domain::{EventId, OrgId, Timestamp};
     use proptest::prelude::*;
@@ -115,7 +119,8 @@ mod tests {
             let (org, id) = (OrgId::new(at, 1), EventId::new(at, 1));
             let secrets = Secrets { current: Secret::new([1; 32]), previous: None };
             let message = Message { id: &id, sent_at: at, body: b"{}" };
-            let attempt = Attempt { org: &org, url: &url, secrets: &secrets, message };
+            let headers = SecretHeaders::default();
+            let attempt = Attempt { org: &org, url: &url, secrets: &secrets, headers: &headers, message };
             let target = Target::of(&url, Reach::Public).unwrap();
             let request = target.request(&attempt).unwrap();
             prop_assert!(request.uri().path().starts_with('/'), "{}", request.uri());

@@ -3,7 +3,9 @@
 use awo_domain::WebhookId;
 use awo_domain::webhook::EventType;
 use awo_domain::webhook::WebhookContent;
+use awo_domain::webhook::WebhookKind;
 use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::headers::SecretHeaders;
 use awo_domain::webhook::target::WebhookUrl;
 use awo_store::webhooks::Webhook;
 
@@ -27,6 +29,8 @@ impl World {
             url: WebhookUrl::parse(url, Reach::Public).expect("a URL"),
             events: EventType::ALL.to_vec(),
             description: None,
+            kind: WebhookKind::Events,
+            headers: SecretHeaders::default(),
         };
         let id = WebhookId::new(now, mint.random(now));
         let webhook = Webhook::new(id, content.clone(), mint.webhook_secret(), now);

@@ -9,9 +9,10 @@ use awo_domain::WebhookId;
 use awo_domain::webhook::WebhookContent;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::delivery::BEGIN_MS;
+use awo_domain::webhook::headers::SecretHeaders;
 use awo_domain::webhook::schedule::MAX_ATTEMPTS;
 use awo_domain::webhook::target::WebhookUrl;
-use awo_domain::webhook::{DeliveryStatus, EventType};
+use awo_domain::webhook::{DeliveryStatus, EventType, WebhookKind};
 use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::Delivery;
 use awo_store::webhooks::notifications::Notification;
@@ -64,6 +65,8 @@ async fn with_events(world: &World, receiver: &Receiver, events: usize) -> Webho
         url: WebhookUrl::parse(&receiver.url, Reach::PublicAndLoopback).unwrap(),
         events: vec![EventType::RunCreated],
         description: None,
+        kind: WebhookKind::Events,
+        headers: SecretHeaders::default(),
     };
     let secret = cloud.mint.webhook_secret();
     let made = Webhook::new(webhook.clone(), content, secret, now);

@@ -1,6 +1,7 @@
 //! Webhooks: created, read, listed, changed, deleted. Secrets and deliveries have separate files.
 
 mod deliveries;
+mod otlp;
 mod secrets;
 
 use awo_domain::WebhookId;

@@ -184,7 +184,7 @@ async fn make(
         let end = if made.is_gone || is_late(series.noted_at, began) {
             DeliveryEvent::Withdrawn
         } else {
-            send(state, ready, &noted.of.webhook, &noted.begun).await
+            send(state, ready, &noted.of.webhook, body_of(&noted)).await
         };
         made.is_gone |= end.next() == Some(Next::Gone);
         ends.push((noted, end));
@@ -231,7 +231,9 @@ pub(super) async fn make_first(
 ) {
     let at = begun.at();
     let end = match state.sender.ready().await {
-        Ok(ready) if !is_late(noted_at, began) => send(state, ready, webhook, &begun).await,
+        Ok(ready) if !is_late(noted_at, began) => {
+            send(state, ready, webhook, (&begun, &begun.body)).await
+        }
         _ => DeliveryEvent::Withdrawn,
     };
     let next = end.next();
@@ -249,17 +251,29 @@ fn is_late(noted_at: Instant, began: Instant) -> bool {
     noted_at.elapsed() > BEGIN || began.elapsed() > BEGINNING
 }
 
+/// An attempt with the body that it sends.
+fn body_of(noted: &RecordedAttempt) -> (&Delivery, &str) {
+    let spans = noted.of.spans.as_ref();
+    (&noted.begun, spans.unwrap_or(&noted.begun.body))
+}
+
 /// Makes an attempt that is noted.
-async fn send(state: &State, ready: &Ready, webhook: &Webhook, begun: &Delivery) -> DeliveryEvent {
+async fn send(
+    state: &State,
+    ready: &Ready,
+    webhook: &Webhook,
+    (begun, body): (&Delivery, &str),
+) -> DeliveryEvent {
     let report = ready
         .send(&Attempt {
             org: &begun.org_id,
             url: &webhook.content.url,
             secrets: &webhook.secrets,
+            headers: &webhook.content.headers,
             message: Signed {
                 id: &begun.event_id,
                 sent_at: state.clock.now(),
-                body: begun.body.as_bytes(),
+                body: body.as_bytes(),
             },
         })
         .await;

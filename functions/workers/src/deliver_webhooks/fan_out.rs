@@ -5,6 +5,7 @@
 
 use std::time::Instant;
 
+use awo_domain::webhook::WebhookKind;
 use awo_domain::{AttemptId, Error, OrgId};
 use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::Delivery;
@@ -141,6 +142,11 @@ async fn fan_out_at_once<'a>(
     Ok((begun.iter().zip(held).map(first).collect(), permit))
 }
 
+/// False for what waits until its run is settled, and then for the spans of it.
+fn is_sent_at_once(webhook: &Webhook) -> bool {
+    webhook.content.kind == WebhookKind::Events
+}
+
 /// A send permit, and a delivery permit for each of these receivers where one is free; neither where nothing
 /// can be sent.
 async fn delivery_permits_to(
@@ -158,7 +164,7 @@ async fn delivery_permits_to(
         );
         return (None, none());
     }
-    if to.is_empty() {
+    if !to.iter().any(|webhook| is_sent_at_once(webhook)) {
         return (None, none());
     }
     let Some(permit) = send_permit(state, org).await else {
@@ -168,6 +174,9 @@ async fn delivery_permits_to(
     let first = PermitOrder::new(state.mint.random(state.clock.now())).first();
     let sender = &permit;
     let delivery_permits = to.iter().map(|webhook| async move {
+        if !is_sent_at_once(webhook) {
+            return None;
+        }
         // One try: where it is held the delivery has a message like any other.
         let (receiver, wanted) = ((sender, &webhook.id), permit_request(state));
         let delivery_permit = (state.store).take_delivery_permit(receiver, &first, &wanted);

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use awo_domain::webhook::WebhookKind;
 use awo_domain::webhook::delivery::{DeliveryEvent, DeliveryStanding, DeliveryState};
 use awo_domain::{Error, Timestamp};
 use awo_store::webhooks::Webhook;
@@ -11,10 +12,16 @@ use awo_store::webhooks::addressed::AddressedDelivery;
 use awo_store::webhooks::deliveries::Delivery;
 use awo_store::webhooks::send_permits::SendPermit;
 
+use super::spans::{self, SpansOutcome};
 use super::{Batch, Job, Message, State, Verdict, attempt, postpone};
 
 const DELETED: &str = "the webhook was deleted";
 const DISABLED: &str = "the webhook was disabled";
+const PURGED: &str = "the run was purged";
+const UNSETTLED: &str = "the run was not settled within a day";
+/// How long spans wait until it is looked again whether their run is settled; at most so long in all.
+const SETTLEMENT_MS: i64 = 10_000;
+const MAX_SETTLEMENT_MS: i64 = 24 * 3_600_000;
 
 /// A delivery of which an attempt is to be made now.
 #[derive(Debug)]
@@ -22,12 +29,14 @@ pub(super) struct Attemptable {
     pub message: Message,
     pub delivery: Delivery,
     pub webhook: Webhook,
+    /// The body, if it is another than the event's.
+    pub spans: Option<String>,
 }
 
 /// What is to be done for a job, but an attempt.
 enum JobOutcome {
     Is(Verdict),
-    Not(Box<(Delivery, Webhook)>),
+    Not(Box<(Delivery, Webhook, Option<String>)>),
 }
 
 /// Serves the deliveries to one receiver, and returns which messages stay.
@@ -48,11 +57,12 @@ pub(super) async fn serve(
         }
         match settle(state, found).await {
             Ok(JobOutcome::Not(attemptable)) => {
-                let (delivery, webhook) = *attemptable;
+                let (delivery, webhook, spans) = *attemptable;
                 due.push(Attemptable {
                     message,
                     delivery,
                     webhook,
+                    spans,
                 });
             }
             Ok(JobOutcome::Is(verdict)) => settled.push((message, verdict)),
@@ -103,13 +113,7 @@ async fn settle(state: &State, found: AddressedDelivery) -> Result<JobOutcome, E
             }
             Verdict::Done
         }
-        (_, Some(reason), _) if !is_under_way => {
-            let abandoned = delivery.after(DeliveryEvent::Abandoned(reason.to_owned()))?;
-            match state.store.change_delivery(abandoned).await? {
-                Some(_) => Verdict::Done,
-                None => Verdict::Soon,
-            }
-        }
+        (_, Some(reason), _) if !is_under_way => abandon(state, &delivery, reason).await?,
         (DeliveryStanding::Waits(until), ..) => {
             if is_given_up {
                 state.store.change_delivery(delivery).await?;
@@ -117,13 +121,52 @@ async fn settle(state: &State, found: AddressedDelivery) -> Result<JobOutcome, E
             Verdict::Waits(until)
         }
         (DeliveryStanding::Due, _, Some(webhook)) => {
-            return Ok(JobOutcome::Not(Box::new((delivery, webhook))));
+            return attemptable(state, delivery, webhook, now).await;
         }
         (DeliveryStanding::Due, _, None) => {
             return Err(Error::internal("an attempt that is under way is due"));
         }
     };
     Ok(JobOutcome::Is(verdict))
+}
+
+async fn abandon(state: &State, delivery: &Delivery, reason: &str) -> Result<Verdict, Error> {
+    let abandoned = delivery.after(DeliveryEvent::Abandoned(reason.to_owned()))?;
+    let written = state.store.change_delivery(abandoned).await?;
+    Ok(written.map_or(Verdict::Soon, |_| Verdict::Done))
+}
+
+/// A delivery that is due, with what is sent; spans come before the attempt is recorded, so that a run that is
+/// not settled uses up none.
+async fn attemptable(
+    state: &State,
+    delivery: Delivery,
+    webhook: Webhook,
+    now: Timestamp,
+) -> Result<JobOutcome, Error> {
+    let spans = match (webhook.content.kind, &delivery.run_id) {
+        (WebhookKind::Events, _) | (WebhookKind::Otlp, None) => None,
+        (WebhookKind::Otlp, Some(run)) => {
+            match spans::of_run(&state.store, (&delivery.org_id, run), now).await? {
+                SpansOutcome::Ready(spans) => Some(spans),
+                SpansOutcome::Gone => {
+                    return abandon(state, &delivery, PURGED).await.map(JobOutcome::Is);
+                }
+                SpansOutcome::Unsettled
+                    if now.ms_since(delivery.created_at) > MAX_SETTLEMENT_MS =>
+                {
+                    return abandon(state, &delivery, UNSETTLED)
+                        .await
+                        .map(JobOutcome::Is);
+                }
+                SpansOutcome::Unsettled => {
+                    let until = now.plus_ms(SETTLEMENT_MS);
+                    return Ok(JobOutcome::Is(Verdict::Waits(until)));
+                }
+            }
+        }
+    };
+    Ok(JobOutcome::Not(Box::new((delivery, webhook, spans))))
 }
 
 /// Randomness for a jitter.

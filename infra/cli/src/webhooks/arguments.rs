@@ -1,6 +1,8 @@
 //! Arguments of `awo webhooks`.
 
-use awo_domain::webhook::{DeliveryStatus, EventType};
+use std::path::PathBuf;
+
+use awo_domain::webhook::{DeliveryStatus, EventType, WebhookKind};
 use awo_domain::{DeliveryId, WebhookId};
 use clap::{Args, Subcommand};
 
@@ -10,6 +12,7 @@ use crate::quantity;
 const AFTER_HELP: &str = "\
 Examples:
   awo webhooks create https://hooks.example.com/awo --event run.completed --event run.failed
+  awo webhooks create https://collector.example.com/v1/traces --kind otlp --headers headers.json
   awo webhooks deliveries wh_01k0000000000000000000000a --status abandoned
   awo webhooks update wh_01k0000000000000000000000a --disable";
 
@@ -47,8 +50,14 @@ pub struct Create {
     /// URL to deliver to: https, reachable from the internet
     #[arg(value_name = "ENDPOINT")]
     pub endpoint: String,
+    /// Form of its requests: an event each, or the spans of a run (OTLP/HTTP)
+    #[arg(long, value_name = "KIND", value_parser = names(WebhookKind::ALL.map(WebhookKind::as_str)))]
+    pub kind: Option<String>,
+    /// File with further headers of its requests, as a JSON object of names and values, which are secrets
+    #[arg(long, value_name = "FILE")]
+    pub headers: Option<PathBuf>,
     /// Event type to deliver; may be repeated
-    #[arg(long = "event", value_name = "TYPE", required = true, value_parser = names(EventType::ALL.map(EventType::as_str)))]
+    #[arg(long = "event", value_name = "TYPE", required_unless_present = "kind", value_parser = names(EventType::ALL.map(EventType::as_str)))]
     pub events: Vec<String>,
     /// Description
     #[arg(long, value_name = "TEXT")]
@@ -84,6 +93,9 @@ pub struct Update {
     /// Event type to deliver, replacing all previous ones; may be repeated
     #[arg(long = "event", value_name = "TYPE", group = "change", value_parser = names(EventType::ALL.map(EventType::as_str)))]
     pub events: Vec<String>,
+    /// File with the headers that replace all previous ones, as a JSON object of names and values; {} removes them
+    #[arg(long, value_name = "FILE", group = "change")]
+    pub headers: Option<PathBuf>,
     /// Description; an empty text removes it
     #[arg(long, value_name = "TEXT", group = "change")]
     pub description: Option<String>,

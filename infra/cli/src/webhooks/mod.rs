@@ -3,6 +3,8 @@
 pub mod arguments;
 mod deliveries;
 
+use std::path::Path;
+
 use awo_domain::WebhookId;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -29,6 +31,10 @@ struct Webhook {
     id: String,
     url: String,
     events: Vec<String>,
+    #[serde(default)]
+    kind: Option<String>,
+    #[serde(default)]
+    header_names: Vec<String>,
     enabled: bool,
     #[serde(default)]
     description: Option<String>,
@@ -94,7 +100,16 @@ fn path_of(webhook: &WebhookId) -> String {
 }
 
 async fn create(client: &Client, wanted: &Create, output: &Output) -> Result<(), Failure> {
-    let mut body = json!({ "url": wanted.endpoint, "events": wanted.events });
+    let mut body = json!({ "url": wanted.endpoint });
+    if !wanted.events.is_empty() {
+        body["events"] = json!(wanted.events);
+    }
+    if let Some(kind) = &wanted.kind {
+        body["kind"] = json!(kind);
+    }
+    if let Some(file) = &wanted.headers {
+        body["headers"] = headers(file)?;
+    }
     if let Some(description) = &wanted.description {
         body["description"] = json!(description);
     }
@@ -109,6 +124,15 @@ async fn create(client: &Client, wanted: &Create, output: &Output) -> Result<(),
     field(output, "secret", clean_line(&created.secret))?;
     keep_it(output);
     Ok(())
+}
+
+/// The object in a file of headers.
+fn headers(file: &Path) -> Result<Value, Failure> {
+    let wrong = |why: String| Failure::Usage(format!("{}: {why}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    // Not the parser's own words, which may quote a secret.
+    let read = serde_json::from_str(&text).ok().filter(Value::is_object);
+    read.ok_or_else(|| wrong("is not a JSON object of names and values".to_owned()))
 }
 
 fn keep_it(output: &Output) {
@@ -156,6 +180,9 @@ async fn update(client: &Client, wanted: &Update, output: &Output) -> Result<(),
     }
     if !wanted.events.is_empty() {
         body.insert("events".to_owned(), json!(wanted.events));
+    }
+    if let Some(file) = &wanted.headers {
+        body.insert("headers".to_owned(), headers(file)?);
     }
     if wanted.enable || wanted.disable {
         body.insert("enabled".to_owned(), json!(wanted.enable));
@@ -237,7 +264,14 @@ fn describe(webhook: &Webhook, output: &Output) -> Result<(), Failure> {
     field(output, "status", format!("{status}{since}{why}"))?;
     field(output, "endpoint", clean_line(&webhook.url))?;
     field(output, "events", clean_line(&webhook.events.join(" ")))?;
+    let kind = webhook.kind.as_deref().filter(|kind| *kind != "events");
+    let names = webhook.header_names.join(" ");
     let rest = [
+        ("kind", kind.map(clean_line)),
+        (
+            "headers",
+            Some(clean_line(&names)).filter(|names| !names.is_empty()),
+        ),
         (
             "description",
             webhook.description.as_deref().map(clean_line),

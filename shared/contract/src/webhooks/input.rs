@@ -1,12 +1,14 @@
 //! Bodies of webhooks: a complete one, or a change of one.
 
 use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::headers::{MAX_HEADERS, MAX_NAME, MAX_VALUE, SecretHeaders};
 use awo_domain::webhook::target::{MAX_URL, WebhookUrl};
-use awo_domain::webhook::{EventType, MAX_DESCRIPTION, WebhookContent};
+use awo_domain::webhook::{EventType, MAX_DESCRIPTION, WebhookContent, WebhookKind};
+use awo_domain::{Error, Fault};
 use serde_json::Value as Json;
 
 use crate::body::Value;
-use crate::field::{Field, flag, parsed, text};
+use crate::field::{Field, flag, map, one_of, parsed, text, typed};
 use crate::record::{Members, Record};
 use crate::schema::{self, Schemas};
 
@@ -22,12 +24,28 @@ impl Record for NewWebhook {
 
     fn members<M: Members>(&self, members: &mut M) -> Option<WebhookContent> {
         let url = members.required("url", url(self.reach));
-        let events = members.required("events", event_types());
+        let kind =
+            typed::<WebhookKind, _, _>(|name| one_of(name, WebhookKind::ALL, WebhookKind::as_str))
+                .described("The form of its requests; it cannot be changed.");
+        let kind = members.defaulted("kind", kind, WebhookKind::default());
+        let are_needed = kind == WebhookKind::Events;
+        let events = members.required_if(are_needed, "events", event_types());
+        let events = match kind {
+            WebhookKind::Events => events,
+            WebhookKind::Otlp => Some(events.unwrap_or_else(|| kind.event_types().to_vec())),
+        };
+        let events = events?;
+        if let Some(fault) = event_fault(kind, &events) {
+            members.faults([fault]);
+        }
+        let headers = headers(members);
         let description = members.optional("description", description());
         Some(WebhookContent {
             url: url?,
-            events: events?,
+            events,
             description: description.filter(|text| !text.is_empty()),
+            kind,
+            headers: headers.unwrap_or_default(),
         })
     }
 }
@@ -45,21 +63,30 @@ pub struct WebhookChange {
     url: Option<WebhookUrl>,
     events: Option<Vec<EventType>>,
     description: Option<String>,
+    headers: Option<SecretHeaders>,
     /// New state of the webhook, if it is to change.
     pub enabled: Option<bool>,
 }
 
 impl WebhookChange {
     /// The content after the change: absent members stay as they are; an empty description removes
-    /// the description.
-    #[must_use]
-    pub fn applied_to(self, old: WebhookContent) -> WebhookContent {
+    /// the description; another host or port removes headers, which were secrets for the one before.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], if a webhook of this kind cannot have these events.
+    pub fn applied_to(self, old: WebhookContent) -> Result<WebhookContent, Error> {
         let description = self.description.or(old.description);
-        WebhookContent {
-            url: self.url.unwrap_or(old.url),
-            events: self.events.unwrap_or(old.events),
+        let url = self.url.unwrap_or_else(|| old.url.clone());
+        let kept = Some(old.headers).filter(|_| url.has_origin_of(&old.url));
+        let events = self.events.unwrap_or(old.events);
+        Error::if_any(event_fault(old.kind, &events).into_iter().collect())?;
+        Ok(WebhookContent {
+            url,
+            events,
             description: description.filter(|text| !text.is_empty()),
-        }
+            kind: old.kind,
+            headers: self.headers.or(kept).unwrap_or_default(),
+        })
     }
 }
 
@@ -71,6 +98,7 @@ impl Record for WebhookUpdate {
             url: members.optional("url", url(self.reach)),
             events: members.optional("events", event_types()),
             description: members.optional("description", description()),
+            headers: headers(members),
             enabled: members.optional("enabled", flag().described("False: it gets no events.")),
         })
     }
@@ -84,6 +112,37 @@ fn url(reach: Reach) -> impl Field<Output = WebhookUrl> {
 
 fn description() -> impl Field<Output = String> {
     text(0..=MAX_DESCRIPTION).described("For people.")
+}
+
+/// The fault of a type of event that a webhook of this kind cannot have.
+fn event_fault(kind: WebhookKind, events: &[EventType]) -> Option<Fault> {
+    let is_other = |event: &EventType| !kind.event_types().contains(event);
+    let place = events.iter().position(is_other)?;
+    Some(Fault {
+        path: format!("/events/{place}"),
+        message: "is not the end of a run, after which a webhook of the kind otlp gets spans"
+            .to_owned(),
+    })
+}
+
+/// The member `headers`: their names with their values.
+fn headers<M: Members>(members: &mut M) -> Option<SecretHeaders> {
+    let field = map(text(1..=MAX_VALUE), MAX_HEADERS, 1..=MAX_NAME).described(
+        "Further headers of its requests, such as `authorization`: their names with values, which are secrets and are not shown again.",
+    );
+    let read = members.optional("headers", field)?;
+    let mut headers = SecretHeaders::default();
+    let faults = read.iter().filter_map(|(name, value)| {
+        let message = headers.add(name, value).err()?.to_string();
+        let name = name.replace('~', "~0").replace('/', "~1");
+        Some(Fault {
+            path: format!("/headers/{name}"),
+            message,
+        })
+    });
+    let faults: Vec<Fault> = faults.collect();
+    members.faults(faults);
+    Some(headers)
 }
 
 fn event_types() -> impl Field<Output = Vec<EventType>> {

@@ -1,7 +1,7 @@
 //! Webhooks and deliveries as the API shows them.
 
 use awo_domain::webhook::delivery::{DeliveryAttempt, SendReport};
-use awo_domain::webhook::{DeliveryStatus, EventType};
+use awo_domain::webhook::{DeliveryStatus, EventType, WebhookKind};
 use awo_domain::{AttemptId, DeliveryId, EventId, RunId, Timestamp, WebhookId};
 use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::Delivery;
@@ -16,8 +16,13 @@ pub struct WebhookShape<'a> {
     id: &'a WebhookId,
     /// Where deliveries go.
     url: &'a str,
+    /// The form of its requests.
+    kind: WebhookKind,
     /// The types of its events.
     events: &'a [EventType],
+    /// The names of its further headers; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    header_names: Vec<&'a str>,
     /// False if it gets no events.
     enabled: bool,
     /// For people.
@@ -46,7 +51,9 @@ impl<'a> WebhookShape<'a> {
         WebhookShape {
             id: &webhook.id,
             url: webhook.content.url.as_str(),
+            kind: webhook.content.kind,
             events: &webhook.content.events,
+            header_names: webhook.content.headers.names().collect(),
             enabled: webhook.enabled,
             description: webhook.content.description.as_deref(),
             created_at: webhook.created_at,

@@ -53,6 +53,15 @@ impl WebhookUrl {
         judge(&self.0, reach)
     }
 
+    /// True if both have one host and port: what was secret for one is for the other, too.
+    #[must_use]
+    pub fn has_origin_of(&self, other: &WebhookUrl) -> bool {
+        match (Url::parse(&self.0), Url::parse(&other.0)) {
+            (Ok(one), Ok(other)) => one.origin() == other.origin(),
+            _ => false,
+        }
+    }
+
     /// The URL as it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {

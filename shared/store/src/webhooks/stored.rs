@@ -1,8 +1,9 @@
 //! Webhooks as they are stored: the only code that writes a secret.
 
+use awo_domain::webhook::headers::SecretHeaders;
 use awo_domain::webhook::signature::{Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
-use awo_domain::webhook::{EventType, WebhookContent};
+use awo_domain::webhook::{EventType, WebhookContent, WebhookKind};
 use awo_domain::{Timestamp, WebhookId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -36,6 +37,10 @@ pub(crate) struct WebhookItem {
     id: WebhookId,
     url: WebhookUrl,
     events: Vec<EventType>,
+    #[serde(default)]
+    kind: WebhookKind,
+    #[serde(default, skip_serializing_if = "SecretHeaders::is_empty")]
+    headers: SecretHeaders,
     enabled: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     description: Option<String>,
@@ -65,11 +70,15 @@ impl WebhookItem {
             url,
             events,
             description,
+            kind,
+            headers,
         } = webhook.content.clone();
         WebhookItem {
             id: webhook.id.clone(),
             url,
             events,
+            kind,
+            headers,
             enabled: webhook.enabled,
             description,
             created_at: webhook.created_at,
@@ -94,6 +103,8 @@ impl From<WebhookItem> for Webhook {
                 url: item.url,
                 events: item.events,
                 description: item.description,
+                kind: item.kind,
+                headers: item.headers,
             },
             enabled: item.enabled,
             created_at: item.created_at,

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use awo_cloud::Environment;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::delivery::SendReport;
+use awo_domain::webhook::headers::SecretHeaders;
 use awo_domain::webhook::signature::{Message, Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::{EventId, OrgId, Timestamp};
@@ -96,6 +97,7 @@ impl World {
             org,
             url: &url,
             secrets,
+            headers: &SecretHeaders::default(),
             message: Message {
                 id: &id,
                 sent_at: now,

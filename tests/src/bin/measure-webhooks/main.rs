@@ -22,6 +22,7 @@ use std::time::Instant;
 
 use awo_cloud::{Clock, Environment};
 use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::headers::SecretHeaders;
 use awo_domain::webhook::signature::{Message, Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::{EventId, OrgId, Timestamp};
@@ -184,6 +185,7 @@ async fn one(ready: &Ready, port: u16, org: u64) -> bool {
             current: Secret::new([7; 32]),
             previous: None,
         },
+        headers: &SecretHeaders::default(),
         message: Message {
             id: &EventId::new(now, 1),
             sent_at: now,

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use awo_cloud::notifications::Notifier;
 use awo_domain::webhook::WebhookContent;
 use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::headers::SecretHeaders;
 use awo_domain::webhook::target::WebhookUrl;
-use awo_domain::webhook::{DeliveryStatus, EventType};
+use awo_domain::webhook::{DeliveryStatus, EventType, WebhookKind};
 use awo_domain::{DeliveryId, EventId, WebhookId};
 use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::{Delivery, Notice};
@@ -99,6 +100,8 @@ async fn webhook(world: &World, org: &Org, port: u16) -> WebhookId {
         url: WebhookUrl::parse(&url, Reach::PublicAndLoopback).expect("a URL"),
         events: vec![EventType::RunCreated],
         description: None,
+        kind: WebhookKind::Events,
+        headers: SecretHeaders::default(),
     };
     let id = WebhookId::new(now, mint.random(now));
     let made = Webhook::new(id.clone(), content, mint.webhook_secret(), now);

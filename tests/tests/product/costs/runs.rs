@@ -3,7 +3,9 @@
 use awo_domain::WebhookId;
 use awo_domain::webhook::EventType;
 use awo_domain::webhook::WebhookContent;
+use awo_domain::webhook::WebhookKind;
 use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::headers::SecretHeaders;
 use awo_domain::webhook::target::WebhookUrl;
 use awo_store::webhooks::Webhook;
 use awo_tests::functions::Functions;
@@ -119,6 +121,8 @@ impl MeasuredStory<'_> {
             url: WebhookUrl::parse(&receiver.url, Reach::PublicAndLoopback).unwrap(),
             events: events.to_vec(),
             description: None,
+            kind: WebhookKind::Events,
+            headers: SecretHeaders::default(),
         };
         let id = WebhookId::new(now, cloud.mint.random(now));
         let webhook = Webhook::new(id, content, cloud.mint.webhook_secret(), now);

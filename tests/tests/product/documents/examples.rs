@@ -212,6 +212,18 @@ async fn the_schedule_of_the_page_is_made_and_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_collector_of_the_page_is_made_and_its_token_is_not_shown() {
+    let reader = Reader::started(&[], &[]);
+    let printed = reader.ran(&block_of("docs/telemetry.md", "cat > headers.json"));
+    let listed = reader.local().client.get("/v1/webhooks").await.body;
+    let names = json!({ "kind": "otlp", "headerNames": ["authorization"] });
+    has(&listed["webhooks"][0], &names);
+    let shown = format!("{printed}{listed}");
+    assert!(printed.contains("authorization"), "{printed}");
+    assert!(!shown.contains("the-token-of-your-collector"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_outcomes_of_the_page_are_printed() {
     let reader = Reader::started(&[], &[]);
     let printed = reader.ran(&block_of("docs/outcomes.md", "awo outcomes"));

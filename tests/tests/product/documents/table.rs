@@ -234,6 +234,7 @@ pub const TABLE: &[(&str, &[(&str, Proof)])] = &[
         ],
     ),
     ("docs/triggers.md", &[("INBOX=", Test("documents::examples::the_trigger_of_the_page_is_made_and_listed"))]),
+    ("docs/telemetry.md", &[("cat > headers.json", Test("documents::examples::the_collector_of_the_page_is_made_and_its_token_is_not_shown"))]),
     ("docs/outcomes.md", &[("awo outcomes", Test("documents::examples::the_outcomes_of_the_page_are_printed"))]),
     ("docs/schedules.md", &[("cat > nightly.json", Test("documents::examples::the_schedule_of_the_page_is_made_and_listed"))]),
     (
