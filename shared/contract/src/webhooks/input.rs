@@ -30,16 +30,13 @@ impl Record for NewWebhook {
         let kind = members.defaulted("kind", kind, WebhookKind::default());
         let are_needed = kind == WebhookKind::Events;
         let events = members.required_if(are_needed, "events", event_types());
-        let events = match kind {
-            WebhookKind::Events => events,
-            WebhookKind::Otlp => Some(events.unwrap_or_else(|| kind.event_types().to_vec())),
-        };
-        let events = events?;
-        if let Some(fault) = event_fault(kind, &events) {
-            members.faults([fault]);
-        }
         let headers = headers(members);
         let description = members.optional("description", description());
+        let events = match kind {
+            WebhookKind::Events => events?,
+            WebhookKind::Otlp => events.unwrap_or_else(|| kind.event_types().to_vec()),
+        };
+        members.faults(event_fault(kind, &events));
         Some(WebhookContent {
             url: url?,
             events,

@@ -49,7 +49,7 @@ async fn verified_iteration(run: &mut DrivenRun, iteration: u32, status: &str) {
         .await;
     run.report(json!({
         "type": "agentFinished", "iteration": iteration, "exitCode": 0, "durationMs": 5, "completed": true,
-        "usage": [{ "model": "claude-sonnet-4-5", "inputTokens": 120, "outputTokens": 30, "cachedInputTokens": 20 }],
+        "usage": [{ "usage": { "model": "claude-sonnet-4-5", "inputTokens": 120, "outputTokens": 30, "cachedInputTokens": 20 } }],
     }))
     .await;
     run.report(json!({ "type": "verificationStarted", "iteration": iteration, "levels": ["L1"] }))
@@ -230,8 +230,8 @@ async fn a_test_of_a_collector_is_one_span() {
 }
 
 fn path_of(answer: &Answer) -> &Value {
-    fails(answer, 400, "INVALID_INPUT");
-    &answer.body["error"]["details"][0]["path"]
+    fails(answer, 400, "BAD_REQUEST");
+    &answer.body["error"]["details"]["errors"][0]["path"]
 }
 
 #[tokio::test]
