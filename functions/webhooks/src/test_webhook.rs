@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, Mint, SetupError};
 use awo_contract::webhooks::output::TestShape;
-use awo_domain::otlp::{Attribute, Span, SpanStatus, TraceId, request};
+use awo_domain::otlp::{Attribute, SpanStatus, TraceId, TraceSpan, request};
 use awo_domain::webhook::delivery::UNDER_WAY_MS;
 use awo_domain::webhook::envelope::body_of;
 use awo_domain::webhook::signature::Message;
@@ -123,7 +123,7 @@ async fn attempt(
 /// A trace with one span, which shows that traces arrive.
 fn test_span(event: &EventId, webhook: &WebhookId, now: Timestamp) -> String {
     let trace = TraceId::of(event.as_str());
-    let span = Span {
+    let span = TraceSpan {
         name: TEST_EVENT.to_owned(),
         id: trace.span(TEST_EVENT),
         parent: None,

@@ -119,7 +119,7 @@ fn digest(text: &str, bytes: usize) -> String {
 
 /// A span.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Span {
+pub struct TraceSpan {
     /// The name.
     pub name: String,
     /// The id.
@@ -136,7 +136,7 @@ pub struct Span {
     pub status: (SpanStatus, Option<String>),
 }
 
-impl Span {
+impl TraceSpan {
     fn to_json(&self, trace: &TraceId) -> Value {
         let (code, message) = &self.status;
         let code = match code {
@@ -168,7 +168,7 @@ impl Span {
 
 /// A request with the spans of a trace: the body of a POST.
 #[must_use]
-pub fn request(trace: &TraceId, spans: &[Span]) -> String {
+pub fn request(trace: &TraceId, spans: &[TraceSpan]) -> String {
     let spans: Vec<Value> = spans.iter().map(|span| span.to_json(trace)).collect();
     let version = env!("CARGO_PKG_VERSION");
     let resource = [

@@ -3,7 +3,7 @@
 
 use awo_domain::event::{TimelineEvent, TimelineEventType as T};
 use awo_domain::money::MicroCredits;
-use awo_domain::otlp::{Attribute, Span, SpanEvent, SpanId, SpanStatus, TraceId, request};
+use awo_domain::otlp::{Attribute, SpanEvent, SpanId, SpanStatus, TraceId, TraceSpan, request};
 use awo_domain::run::RunStatus;
 use awo_domain::usage::PricedUsage;
 use awo_domain::{Error, OrgId, RunId, Timestamp};
@@ -149,7 +149,7 @@ fn end_of(run: &Run) -> Timestamp {
     run.completed_at.unwrap_or(run.created_at)
 }
 
-fn root(trace: &TraceId, run: &Run, order: Option<&WorkOrder>) -> Span {
+fn root(trace: &TraceId, run: &Run, order: Option<&WorkOrder>) -> TraceSpan {
     let mut attributes = vec![
         Attribute::text("awo.run.id", run.run_id.as_str()),
         Attribute::text("awo.work_order.id", run.work_order_id.as_str()),
@@ -189,7 +189,7 @@ fn root(trace: &TraceId, run: &Run, order: Option<&WorkOrder>) -> Span {
         RunStatus::Failed => SpanStatus::Error,
         _ => SpanStatus::Unset,
     };
-    Span {
+    TraceSpan {
         name: "run".to_owned(),
         id: root_id(trace),
         parent: None,
@@ -247,9 +247,9 @@ fn usd(nano: i64) -> f64 {
 }
 
 /// The time until the run got its slot.
-fn queue(trace: &TraceId, run: &Run) -> Span {
+fn queue(trace: &TraceId, run: &Run) -> TraceSpan {
     let until = run.started_at.unwrap_or_else(|| end_of(run));
-    Span {
+    TraceSpan {
         name: "queue".to_owned(),
         id: trace.span("queue"),
         parent: Some(root_id(trace)),
@@ -263,7 +263,7 @@ fn queue(trace: &TraceId, run: &Run) -> Span {
 /// A phase that has begun.
 struct OpenPhase<'a> {
     phase: &'a Phase,
-    span: Span,
+    span: TraceSpan,
 }
 
 fn phases(
@@ -271,8 +271,8 @@ fn phases(
     run: &Run,
     order: Option<&WorkOrder>,
     events: &[TimelineEvent],
-) -> Vec<Span> {
-    let (mut open, mut spans): (Vec<OpenPhase<'_>>, Vec<Span>) = (Vec::new(), Vec::new());
+) -> Vec<TraceSpan> {
+    let (mut open, mut spans): (Vec<OpenPhase<'_>>, Vec<TraceSpan>) = (Vec::new(), Vec::new());
     for event in events {
         let Some(kind) = T::parse(&event.kind) else {
             continue;
@@ -293,7 +293,7 @@ fn phases(
         }
     }
     let at = end_of(run);
-    spans.extend(open.into_iter().map(|one| Span {
+    spans.extend(open.into_iter().map(|one| TraceSpan {
         time: (one.span.time.0, at),
         ..one.span
     }));
@@ -306,7 +306,7 @@ fn begun(
     parent: SpanId,
     event: &TimelineEvent,
     order: Option<&WorkOrder>,
-) -> Span {
+) -> TraceSpan {
     let mut attributes = Vec::new();
     if let Some(iteration) = event.data["iteration"].as_i64() {
         attributes.push(Attribute::whole("awo.iteration", iteration));
@@ -320,7 +320,7 @@ fn begun(
             attributes.extend(agent(order));
         }
     }
-    Span {
+    TraceSpan {
         name,
         id: trace.span(&format!("{}/{}", phase.name, event.sequence)),
         parent: Some(parent),
@@ -332,7 +332,7 @@ fn begun(
 }
 
 /// The span of a phase that an event ends, with what the event tells of it.
-fn closed(open: OpenPhase<'_>, event: &TimelineEvent) -> Span {
+fn closed(open: OpenPhase<'_>, event: &TimelineEvent) -> TraceSpan {
     let (data, mut span) = (&event.data, open.span);
     span.time.1 = event.timestamp;
     if open.phase.name == AGENT {
