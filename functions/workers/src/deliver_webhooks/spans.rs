@@ -182,7 +182,7 @@ fn root(trace: &TraceId, run: &Run, order: Option<&WorkOrder>) -> TraceSpan {
     if let Some(error) = &run.error {
         attributes.push(Attribute::text("error.type", error.code.as_str()));
     }
-    let at = end_of(run);
+    let ended_at = end_of(run);
     let message = run.error.as_ref().map(|error| error.message.clone());
     let status = match run.status {
         RunStatus::Succeeded => SpanStatus::Ok,
@@ -193,15 +193,15 @@ fn root(trace: &TraceId, run: &Run, order: Option<&WorkOrder>) -> TraceSpan {
         name: "run".to_owned(),
         id: root_id(trace),
         parent: None,
-        time: (run.created_at, at),
+        time: (run.created_at, ended_at),
         attributes,
-        events: run.usage.iter().map(|one| used(one, at)).collect(),
+        events: run.usage.iter().map(|one| used(one, ended_at)).collect(),
         status: (status, message),
     }
 }
 
 /// Usage of one model: runs may use several, which attributes of one span cannot tell apart.
-fn used(one: &PricedUsage, at: Timestamp) -> SpanEvent {
+fn used(one: &PricedUsage, moment: Timestamp) -> SpanEvent {
     let usage = &one.usage;
     let mut attributes = vec![Attribute::text("gen_ai.request.model", &usage.model)];
     attributes.extend(tokens([(usage.input_tokens, usage.output_tokens)]));
@@ -213,7 +213,7 @@ fn used(one: &PricedUsage, at: Timestamp) -> SpanEvent {
     if let Some(nano) = one.cost_usd_nano {
         attributes.push(Attribute::number("awo.cost.usd", usd(nano)));
     }
-    SpanEvent::new("gen_ai.usage", at, attributes)
+    SpanEvent::new("gen_ai.usage", moment, attributes)
 }
 
 fn agent(order: &WorkOrder) -> Vec<Attribute> {
@@ -292,9 +292,9 @@ fn phases(
             });
         }
     }
-    let at = end_of(run);
+    let ended_at = end_of(run);
     spans.extend(open.into_iter().map(|one| TraceSpan {
-        time: (one.span.time.0, at),
+        time: (one.span.time.0, ended_at),
         ..one.span
     }));
     spans
