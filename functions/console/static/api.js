@@ -65,7 +65,10 @@ async function failure(answer) {
   const text = await answer.text();
   try {
     const { error } = JSON.parse(text);
-    return new ApiError(answer.status, error.code, error.message);
+    /** @type {{path: string, message: string}[]} */
+    const fields = error.details?.errors ?? [];
+    const more = fields.map((field) => ` ${field.path}: ${field.message}.`).join("");
+    return new ApiError(answer.status, error.code, `${error.message}${more}`);
   } catch {
     return new ApiError(answer.status, "", `The service answered ${answer.status}.`);
   }
@@ -83,6 +86,52 @@ export async function get(route, query = {}, how = {}) {
   const path = route.replace(/\{(\w+)\}/g, (_, /** @type {string} */ name) => encodeURIComponent(how.path?.[name] ?? ""));
   const answer = await fetched(path, query, how.signal ? { signal: how.signal } : {});
   return answer.json();
+}
+
+/** A text that no other call has. */
+function unique() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * One thing that somebody wants done: made again with the same body, after an answer that did not arrive, it is not done
+ * twice.
+ * @returns {(path: string, body?: unknown) => Promise<Record<string, unknown>>}
+ */
+export function intention() {
+  let [last, once] = ["", ""];
+  return async (path, body = {}) => {
+    const text = `${path} ${JSON.stringify(body)}`;
+    if (text !== last) [last, once] = [text, unique()];
+    const made = await post(path, body, once);
+    last = "";
+    return made;
+  };
+}
+
+/**
+ * Asks the service to do something. A call that may have arrived is not made again.
+ * @template [T=Record<string, unknown>]
+ * @param {string} path
+ * @param {unknown} [body]
+ * @param {string} [once] the `Idempotency-Key`
+ * @returns {Promise<T>} the resource, without the envelope that `/api/v1` has
+ */
+export async function post(path, body = {}, once) {
+  const answer = await fetch(base + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key() ?? ""}`, accept: "application/json", "content-type": "application/json", ...(once ? { "idempotency-key": once } : {}) },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(TIME_MS),
+    credentials: "omit",
+    cache: "no-store",
+  });
+  if (!answer.ok) throw await failure(answer);
+  const found = await answer.json();
+  if (!path.startsWith("/api/v1/")) return found;
+  // A slow kill answers 200 before it knows how it ended.
+  if (found.success === false) throw new ApiError(answer.status, found.error.code, found.error.message);
+  return found.data;
 }
 
 /**

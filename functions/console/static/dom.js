@@ -93,10 +93,38 @@ export function problem(title, text, again) {
     again ? h("button", { type: "button", onclick: again }, "Try again") : null);
 }
 
+/** An anchor to a page of the console. @param {Child} child @param {string} page @param {Record<string, string>} [where] @param {string} [label] */
+export function anchor(child, page, where = {}, label) {
+  const text = new URLSearchParams(where).toString();
+  return h("a", { href: `#/${page}${text ? `?${text}` : ""}`, "aria-label": label }, child);
+}
+
+/** The facts of one thing. @param {string} name @param {[string, Child][]} facts */
+export function facts(name, facts) {
+  return h("dl", { class: "facts", "aria-label": name }, facts.map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value))));
+}
+
+/** Text of some length that scrolls by itself. @param {string} name @param {Child} child */
+export function block(name, child) {
+  return h("pre", { tabindex: 0, role: "region", "aria-label": name }, child);
+}
+
+/** @param {string} text */
+export const note = (text) => h("p", { class: "note" }, text);
+
+/** A state in its colour. @param {string} state */
+export function outcome(state) {
+  const good = ["succeeded", "passed", "delivered", "created", "fixed", "on"];
+  const bad = ["failed", "error", "abandoned", "introduced", "refused", "off"];
+  const live = ["running", "building", "pending", "integrating"];
+  const tone = good.includes(state) ? "good" : bad.includes(state) ? "bad" : live.includes(state) ? "live" : "";
+  return h("span", { class: `state ${tone}` }, state);
+}
+
 /** Saves text as a file. @param {Blob} blob @param {string} name */
 export function save(blob, name) {
   const url = URL.createObjectURL(blob);
-  const anchor = h("a", { href: url, download: name });
-  anchor.click();
+  const saved = h("a", { href: url, download: name });
+  saved.click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -63,3 +63,17 @@ export function duration(days) {
   if (days >= 60) return `${Math.floor(days / 30.44)} months`;
   return days >= 2 ? `${Math.floor(days)} days` : `${Math.max(0, Math.floor(days * 24))} hours`;
 }
+
+/** How long something took. @param {number} ms */
+export function took(ms) {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${(ms / 1000).toFixed(1)} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** From one time to another, or to now. @param {string | undefined} from @param {string | undefined} [to] */
+export function between(from, to) {
+  return from ? took((to ? Date.parse(to) : Date.now()) - Date.parse(from)) : "–";
+}

@@ -1,32 +1,51 @@
-// The queue and the runs, and one run as it goes on: its timeline live, what its agent wrote, what it changed.
+// The queue and the runs, by what one looks for.
 
-import { fetched, get, optional, reason } from "./api.js";
+import { get, optional, reason } from "./api.js";
 import { go } from "./address.js";
-import { announce, fill, h, link, problem, table } from "./dom.js";
-import { count, credits, moment, usd } from "./format.js";
+import { anchor, fill, h, note, outcome, problem, table } from "./dom.js";
+import { between, count, credits, moment } from "./format.js";
+import { showQueue } from "./queue.js";
+import { showMissing, showRun } from "./run.js";
 
-/** How often the page reads again, and after how long a live timeline that broke off begins again. */
+/** How often the list is read again. */
 const REFRESH_MS = 5_000;
-const AGAIN_MS = 3_000;
-/** Most events that the timeline shows. */
-const MAX_EVENTS = 500;
+const PAGE_RUNS = 50;
+/** Most pages that one search reads, for what the service cannot filter by itself. */
+const MAX_SEARCHED = 10;
 const STATUSES = ["queued", "building", "running", "succeeded", "failed", "canceled"];
+/** Longest beginning of a prompt in the list. */
+const MAX_PROMPT = 90;
 
-/** @typedef {{sequence: number, type: string, timestamp: string, data: Record<string, unknown>}} TimelineEvent */
+/** @typedef {Awaited<ReturnType<typeof get<"/v1/runs">>>["runs"][number]} Run */
+/** @typedef {Awaited<ReturnType<typeof get<"/v1/work-orders">>>["workOrders"][number]} Order */
+/** @typedef {{status: string, tenant: string, agent: string, repository: string, from: string, to: string, order: string}} Filters */
+/** @typedef {{runs: Run[], total: number, next: string, searched: number}} Found */
+
+/** The work orders that were read: what of them is shown does not change. @type {Map<string, Order>} */
+const orders = new Map();
+const MAX_ORDERS = 2_000;
+addEventListener("awo-key", () => orders.clear());
 
 /** @type {import("./address.js").Page} */
 export async function showRuns(place, where, signal) {
   const run = where.get("run");
-  if (run) return showRun(place, run, signal);
-  const status = STATUSES.includes(where.get("status") ?? "") ? String(where.get("status")) : "";
-  const select = h("select", { onchange: () => go("runs", select.value ? { status: select.value } : {}) }, ["", ...STATUSES].map((name) => h("option", { value: name, selected: name === status }, name || "all")));
+  if (run) {
+    return showRun(place, run, signal).catch((error) => {
+      if (error?.status !== 404) throw error;
+      showMissing(place, error);
+    });
+  }
+  const of = filters(where);
   const [queue, list] = [h("section", {}), h("section", {}, h("p", { class: "busy" }, "Reading the runs"))];
-  fill(place, h("h2", {}, "Queue"), queue, h("h2", {}, "Runs"), h("div", { class: "row" }, h("label", {}, "Status", select)), list);
+  const submit = anchor("New work order", "submit");
+  submit.className = "button";
+  fill(place, h("h2", {}, "Queue"), queue, h("div", { class: "row between" }, h("h2", {}, "Runs"), submit), controls(of), list);
   let cursor = where.get("cursor") ?? "";
   const refresh = async () => {
     if (signal.aborted) return;
     try {
-      await Promise.all([showQueue(queue, signal), showList(list, status, cursor, signal, (next) => { cursor = next; void refresh(); })]);
+      const turn = (/** @type {string} */ next) => { cursor = next; void refresh(); };
+      await Promise.all([showQueue(queue, signal), showList(list, of, cursor, signal, turn)]);
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Error && "status" in error && error.status === 401) throw error;
@@ -34,165 +53,119 @@ export async function showRuns(place, where, signal) {
     }
   };
   await refresh();
-  const timer = setInterval(() => void refresh(), REFRESH_MS);
+  // A search of many pages, and a page of the past, stay as they are.
+  const timer = setInterval(() => { if (!cursor && !searches(of) && !document.hidden) void refresh(); }, REFRESH_MS);
   signal.addEventListener("abort", () => clearInterval(timer));
 }
 
-/** @param {HTMLElement} place @param {AbortSignal} signal */
-async function showQueue(place, signal) {
-  // A queue that is full answers 503, with its health.
-  const found = await optional(fetched("/api/v1/queue/health", {}, { signal, full: true }).then((answer) => answer.json()));
-  if ("missing" in found) return fill(place, h("p", { class: "note" }, found.missing));
-  const { stats, status, utilization } = found.value.data;
-  const waiting = `${count(stats.waiting)} of at most ${count(stats.maxQueueSize)} wait`;
-  fill(place, h("progress", { max: 1, value: Math.min(utilization, 1), "aria-label": waiting }),
-    h("p", {}, `${waiting}; ${count(stats.running)} of ${count(stats.maxConcurrent)} slots are taken. The queue is `, h("strong", { class: status === "healthy" ? "good" : "bad" }, status), "."));
+/** @param {URLSearchParams} where @returns {Filters} */
+function filters(where) {
+  const of = (/** @type {string} */ name) => where.get(name) ?? "";
+  const status = of("status");
+  return { status: STATUSES.includes(status) ? status : "", tenant: of("tenant"), agent: of("agent"), repository: of("repository"), from: of("from"), to: of("to"), order: of("order") };
 }
 
-/** @param {HTMLElement} place @param {string} status @param {string} cursor @param {AbortSignal} signal @param {(cursor: string) => void} turn */
-async function showList(place, status, cursor, signal, turn) {
-  /** @type {Record<string, string>} */
-  const query = { limit: "50" };
-  if (status) query["status"] = status;
-  if (cursor) query["cursor"] = cursor;
-  const found = await optional(get("/v1/runs", query, { signal }));
-  if ("missing" in found) return fill(place, h("p", { class: "note" }, found.missing));
-  const { runs, total, nextCursor } = found.value;
-  if (runs.length === 0) return fill(place, h("p", { class: "note" }, status ? `No run is ${status}.` : "There are no runs yet. `awo submit` makes the first one."));
-  const rows = runs.map((run) => [link(run.runId, () => go("runs", { run: run.runId }), `Run ${run.runId}`), outcome(run.status), run.phase ?? "–", `${run.iteration} of ${run.maxIterations}`, run.tenantContext?.tenantId ?? "–", moment(run.createdAt), run.cost ? credits(run.cost.credits) : "–"]);
-  const focused = document.activeElement?.getAttribute("aria-label");
-  const next = nextCursor ?? null;
-  fill(place, table(`${count(total)} runs, newest first`, [{ name: "Run" }, { name: "Status" }, { name: "Phase" }, { name: "Iteration" }, { name: "Tenant" }, { name: "Created at" }, { name: "Credits", number: true }], rows),
-    h("div", { class: "row" }, cursor ? h("button", { type: "button", onclick: () => turn("") }, "Newest") : null, next ? h("button", { type: "button", onclick: () => turn(next) }, "Older") : null));
+/** Whether the service cannot filter by all of it. @param {Filters} of */
+const searches = (of) => Boolean(of.agent || of.repository || of.from || of.to);
+
+/** @param {Filters} of */
+function controls(of) {
+  const input = (/** @type {"tenant" | "agent" | "repository" | "from" | "to"} */ name, type = "search") => h("input", { type, name, value: of[name], maxlength: 1_000 });
+  const select = h("select", { name: "status" }, ["", ...STATUSES].map((name) => h("option", { value: name, selected: name === of.status }, name || "all")));
+  const id = h("input", { type: "search", value: of.order, placeholder: "run_… or wo_…", maxlength: 64 });
+  const inputs = { tenant: input("tenant"), agent: input("agent"), repository: input("repository"), from: input("from", "date"), to: input("to", "date") };
+  const apply = () => {
+    const written = id.value.trim();
+    if (written.startsWith("run_")) return go("runs", { run: written });
+    /** @type {Record<string, string>} */
+    const next = { status: select.value, order: written };
+    for (const [name, element] of Object.entries(inputs)) next[name] = element.value.trim();
+    go("runs", Object.fromEntries(Object.entries(next).filter(([, value]) => value)));
+  };
+  select.addEventListener("change", apply);
+  const isOpen = searches(of) || Boolean(of.tenant || of.order);
+  const form = h("form", { class: "filters" }, h("div", { class: "row" }, h("label", {}, "Status", select), h("label", {}, "Id of a run or work order", id)),
+    h("details", { open: isOpen }, h("summary", {}, "More filters"), h("div", { class: "row" }, h("label", {}, "Tenant", inputs.tenant), h("label", {}, "Agent", inputs.agent),
+      h("label", {}, "Repository contains", inputs.repository), h("label", {}, "Created from", inputs.from), h("label", {}, "until", inputs.to))),
+    h("div", { class: "row" }, h("button", { type: "submit" }, "Show"), isOpen || of.status ? anchor("No filter", "runs") : null));
+  form.addEventListener("submit", (event) => { event.preventDefault(); apply(); });
+  return form;
+}
+
+/** @param {HTMLElement} place @param {Filters} of @param {string} cursor @param {AbortSignal} signal @param {(cursor: string) => void} turn */
+async function showList(place, of, cursor, signal, turn) {
+  const found = await optional(search(of, cursor, signal));
+  if ("missing" in found) return fill(place, note(found.missing));
+  const { runs, total, next, searched } = found.value;
+  const isFiltered = searches(of) || Boolean(of.status || of.tenant || of.order);
+  const turns = h("div", { class: "row" }, cursor ? h("button", { type: "button", onclick: () => turn("") }, "Newest") : null, next ? h("button", { type: "button", onclick: () => turn(next) }, "Older") : null);
+  const seen = searches(of) ? note(`${count(searched)} of ${count(total)} runs were searched${next ? "; Older goes on" : ""}.`) : null;
+  if (runs.length === 0) return fill(place, note(isFiltered ? "No run is like that." : "There are no runs yet. `awo submit`, or New work order, makes the first one."), seen, turns);
+  const focused = document.activeElement instanceof HTMLAnchorElement && place.contains(document.activeElement) ? document.activeElement.href : null;
+  const caption = searches(of) ? `${count(runs.length)} runs, newest first` : `${count(total)} runs, newest first`;
+  fill(place, table(caption, [{ name: "Run" }, { name: "Status" }, { name: "Task" }, { name: "Repository" }, { name: "Agent" }, { name: "Tenant" }, { name: "Created at" }, { name: "Took", number: true }, { name: "Credits", number: true }], runs.map(row)), seen, turns);
   // The list is made anew while somebody may be going through it.
-  for (const button of place.querySelectorAll("button")) if (focused && button.getAttribute("aria-label") === focused) button.focus();
+  if (focused) for (const link of place.querySelectorAll("a")) if (link.href === focused) link.focus();
 }
 
-/** @param {string} status */
-function outcome(status) {
-  const tone = status === "succeeded" ? "good" : status === "failed" ? "bad" : "";
-  return h("span", { class: tone }, status);
+/** @param {Run} run */
+function row(run) {
+  const order = orders.get(run.workOrderId);
+  const prompt = order?.taskPrompt.trim().split("\n")[0] ?? "–";
+  const state = run.phase && run.status === "running" ? h("span", {}, outcome(run.status), ` ${run.phase.replaceAll("_", " ")}`) : outcome(run.status);
+  return [anchor(short(run.runId), "runs", { run: run.runId }, `Run ${run.runId}, ${short(run.runId)}`), state, prompt.length > MAX_PROMPT ? `${prompt.slice(0, MAX_PROMPT)}…` : prompt, order ? name(order.workspaceSource.repository) : "–",
+    order?.agent.type ?? "–", run.tenantContext?.tenantId ?? "–", moment(run.createdAt), run.startedAt ? between(run.startedAt, run.completedAt) : "–", run.cost ? credits(run.cost.credits) : "–"];
 }
 
-/** @param {HTMLElement} place @param {string} id @param {AbortSignal} signal */
-async function showRun(place, id, signal) {
-  const [facts, checks, timeline, logs, diff] = [1, 2, 3, 4, 5].map(() => h("section", {}));
-  if (!facts || !checks || !timeline || !logs || !diff) return;
-  fill(checks, h("p", { class: "note" }, "Nothing was verified yet."));
-  fill(place, h("p", {}, link("‹ All runs", () => go("runs", {}))), h("h2", {}, id), facts, h("h2", {}, "Checks of the last verification"), checks, h("h2", {}, "Timeline"), timeline, h("h2", {}, "What the agent wrote"), logs, h("h2", {}, "What it changed"), diff);
-  const path = { id };
-  const reads = async () => {
-    const run = await get("/v1/runs/{id}", {}, { path, signal });
-    showFacts(facts, run);
-    const [written, changed] = await Promise.all([optional(get("/v1/runs/{id}/logs", {}, { path, signal })), optional(get("/v1/runs/{id}/diff", {}, { path, signal }))]);
-    if ("missing" in written) fill(logs, h("p", { class: "note" }, written.missing));
-    else fill(logs, written.value.logs.length === 0 ? h("p", { class: "note" }, "Nothing yet.") : written.value.logs.map((log) => h("div", {}, h("h3", {}, `Iteration ${log.iteration}${log.truncated ? ", its end" : ""}`), h("pre", { tabindex: 0, role: "region", "aria-label": `Output of iteration ${log.iteration}` }, log.output))));
-    if ("missing" in changed) fill(diff, h("p", { class: "note" }, "There are no changes, or none yet."));
-    else fill(diff, h("pre", { tabindex: 0, role: "region", "aria-label": "Changes" }, changed.value.diff || "No change."));
-    return run;
-  };
-  await reads();
-  void follow(timeline, id, signal, (event) => {
-    if (["verification.passed", "verification.failed"].includes(event.type)) showChecks(checks, event.data);
-    void reads().catch(() => {});
-  });
-}
+/** The end of an id, which is what differs between two of the same hour. @param {string} id */
+const short = (id) => id.slice(-8);
 
-/** @typedef {{name: string, status: string, message: string}} Check */
+/** The last parts of a repository's address. @param {string} repository */
+const name = (repository) => repository.replace(/\/$/, "").replace(/\.git$/, "").split("/").slice(-2).join("/");
 
-/**
- * The checks of a verification, and what is known of each on the base commit.
- * @param {HTMLElement} place @param {Record<string, unknown>} data
- */
-function showChecks(place, data) {
-  const results = /** @type {{level: string, checks: Check[]}[]} */ (Array.isArray(data["results"]) ? data["results"] : []);
-  const baseline = /** @type {{preExisting?: string[], introduced?: string[], fixed?: string[]}} */ (data["baseline"] ?? {});
-  /** @param {Check} check */
-  const compared = (check) => {
-    if (baseline.preExisting?.includes(check.name)) return "pre-existing";
-    if (baseline.introduced?.includes(check.name)) return "introduced";
-    return baseline.fixed?.includes(check.name) ? "fixed" : "–";
-  };
-  const rows = results.flatMap((result) => result.checks.map((check) => [result.level, check.name, verdict(check.status), compared(check), check.message.slice(0, 300)]));
-  // Findings that pass have no checks.
-  const named = new Set(results.flatMap((result) => result.checks.map((check) => check.name)));
-  const gone = (baseline.fixed ?? []).filter((name) => !named.has(name)).map((name) => ["–", name, verdict("passed"), "fixed", ""]);
-  const all = [...rows, ...gone];
-  if (all.length === 0) return fill(place, h("p", { class: "note" }, "There was nothing to check."));
-  fill(place, table("Checks, compared with the base commit", [{ name: "Level" }, { name: "Check" }, { name: "Status" }, { name: "Base" }, { name: "Message" }], all));
-}
-
-/** @param {string} status */
-function verdict(status) {
-  const tone = status === "passed" ? "good" : ["failed", "error"].includes(status) ? "bad" : "";
-  return h("span", { class: tone }, status);
-}
-
-/** @param {HTMLElement} place @param {Awaited<ReturnType<typeof get<"/v1/runs/{id}">>>} run */
-function showFacts(place, run) {
-  /** @type {[string, import("./dom.js").Child][]} */
-  const rows = [
-    ["Status", outcome(run.status)], ["Work order", run.workOrderId], ["Phase", run.phase ?? "–"], ["Iteration", `${run.iteration} of ${run.maxIterations}`],
-    ["Tenant", run.tenantContext?.tenantId ?? "–"], ["Created at", moment(run.createdAt)], ["Completed at", moment(run.completedAt)],
-    ["Cost", run.cost ? `${credits(run.cost.credits)} credits, ${usd(run.cost.usd)} USD of models` : "–"], ["Branch", run.branch ?? "–"],
-    ["Pull request", run.prUrl?.startsWith("https://") ? h("a", { href: run.prUrl, rel: "noreferrer noopener", target: "_blank" }, run.prUrl) : (run.prUrl ?? "–")],
-    ...(run.error ? [/** @type {[string, string]} */ (["Error", `${run.error.code}: ${run.error.message}`])] : []),
-  ];
-  fill(place, h("progress", { max: run.maxIterations || 1, value: run.status === "succeeded" ? run.maxIterations || 1 : run.iteration, "aria-label": `Iteration ${run.iteration} of at most ${run.maxIterations}` }),
-    table("The run", [{ name: "Field" }, { name: "Value" }], rows));
-}
-
-/**
- * The timeline of a run, live until the run is over.
- * @param {HTMLElement} place @param {string} id @param {AbortSignal} signal @param {(event: TimelineEvent) => void} changed
- */
-async function follow(place, id, signal, changed) {
-  const list = h("ol", {});
-  const state = h("p", { class: "note" }, "Waiting for events");
-  fill(place, state, list);
-  let last = 0;
-  while (!signal.aborted) {
-    try {
-      const answer = await fetched(`/v1/runs/${encodeURIComponent(id)}/events`, { after: String(last) }, { accept: "text/event-stream", signal, live: true });
-      state.textContent = "Live";
-      for await (const event of events(answer)) {
-        last = Math.max(last, event.sequence);
-        list.append(h("li", {}, `${moment(event.timestamp)} `, h("strong", {}, event.type), ` ${summary(event)}`));
-        while (list.children.length > MAX_EVENTS) list.firstElementChild?.remove();
-        announce(event.type);
-        changed(event);
-        if (["run.completed", "run.failed", "run.cancelled"].includes(event.type)) {
-          state.textContent = "The run is over.";
-          return;
-        }
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      state.textContent = `${reason(error)} The timeline tries again.`;
-    }
-    await new Promise((done) => setTimeout(done, AGAIN_MS));
+/** @param {Filters} of @param {string} cursor @param {AbortSignal} signal @returns {Promise<Found>} */
+async function search(of, cursor, signal) {
+  /** @type {Record<string, string>} */
+  const query = { limit: String(searches(of) ? 100 : PAGE_RUNS) };
+  if (of.status) query["status"] = of.status;
+  if (of.tenant) query["tenantId"] = of.tenant;
+  if (of.order) query["workOrderId"] = of.order;
+  /** @type {Found} */
+  const found = { runs: [], total: 0, next: cursor, searched: 0 };
+  for (let pages = 0; pages < MAX_SEARCHED; pages += 1) {
+    const page = await get("/v1/runs", found.next ? { ...query, cursor: found.next } : query, { signal });
+    await readOrders(page.runs, of, signal);
+    const matching = page.runs.filter((run) => matches(run, of));
+    found.runs.push(...matching);
+    found.searched += page.runs.length;
+    found.total = page.total;
+    found.next = page.nextCursor ?? "";
+    const isBefore = of.from && page.runs.some((run) => run.createdAt.slice(0, 10) < of.from);
+    if (isBefore) found.next = "";
+    if (!found.next || !searches(of) || found.runs.length >= PAGE_RUNS) break;
   }
+  return found;
 }
 
-/** What of an event fits into a line. @param {TimelineEvent} event */
-function summary(event) {
-  const shown = ["phase", "iteration", "summary", "overallStatus", "message", "reason", "code", "branch"];
-  return shown.filter((name) => ["string", "number"].includes(typeof event.data[name])).map((name) => `${name}: ${String(event.data[name]).slice(0, 300)}`).join("; ");
+/** @param {Run} run @param {Filters} of */
+function matches(run, of) {
+  const day = run.createdAt.slice(0, 10);
+  if ((of.from && day < of.from) || (of.to && day > of.to)) return false;
+  const order = orders.get(run.workOrderId);
+  if (of.agent && !`${order?.agent.type} ${order?.agent.model ?? ""}`.includes(of.agent)) return false;
+  return !of.repository || Boolean(order?.workspaceSource.repository.includes(of.repository));
 }
 
-/** The events of a stream, as `text/event-stream` has them. @param {Response} answer @returns {AsyncGenerator<TimelineEvent>} */
-async function* events(answer) {
-  if (!answer.body) return;
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let unread = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const blocks = (unread + value).split("\n\n");
-    unread = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const data = block.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim()).join("\n");
-      if (data) yield JSON.parse(data);
-    }
-  }
+/** Reads the work orders of runs, which a key may be refused. @param {Run[]} runs @param {Filters} of @param {AbortSignal} signal */
+async function readOrders(runs, of, signal) {
+  const missing = () => [...new Set(runs.map((run) => run.workOrderId))].filter((id) => !orders.has(id));
+  if (missing().length === 0) return;
+  if (orders.size > MAX_ORDERS) orders.clear();
+  const page = await optional(get("/v1/work-orders", { limit: "100", ...(of.tenant ? { tenantId: of.tenant } : {}) }, { signal }));
+  if ("missing" in page) return;
+  for (const order of page.value.workOrders) orders.set(order.id, order);
+  await Promise.all(missing().map(async (id) => {
+    const found = await optional(get("/v1/work-orders/{id}", {}, { path: { id }, signal }));
+    if ("value" in found) orders.set(id, found.value);
+  }));
 }

@@ -21,6 +21,8 @@ use serde_json::{Value, json};
 const CREDITS: i64 = 250_000;
 /// For a hundred thousand runs and more.
 const CREDITS_OF_MANY: i64 = 900_000_000;
+/// For the runs that a test starts.
+const CREDITS_OF_WORK: i64 = 100_000;
 const HOUR_MS: i64 = 3_600_000;
 /// Between two runs.
 const STEP_MS: i64 = 31 * HOUR_MS;
@@ -70,12 +72,16 @@ async fn main() {
     if let Some(runs) = more {
         settled_runs(&service, runs, now).await;
     }
+    let live = working().await;
     let keys = json!({
+        "liveUrl": live.service.base_url,
+        "liveKey": key(&live, &[Scope::All]).await,
         "baseUrl": service.service.base_url,
         "key": key(&service, &[Scope::All]).await,
         "moneyKey": key(&service, &[Scope::CreditsRead]).await,
         "financeKey": key(&service, &[Scope::CreditsRead, Scope::BudgetsRead]).await,
         "runsKey": key(&service, &[Scope::RunsRead]).await,
+        "engineerKey": key(&service, &[Scope::RunsRead, Scope::WorkOrdersRead]).await,
     });
     println!("{keys}");
     let ended =
@@ -84,7 +90,17 @@ async fn main() {
         .await
         .expect("a thread")
         .expect("the end of the standard input");
+    live.service.stop().await;
     service.service.stop().await;
+}
+
+/// A service that runs what it is given, by the real time, and gives up a delivery within a second.
+async fn working() -> TestService {
+    let settings = [
+        ("AWO_WEBHOOK_ALLOW_LOOPBACK", "1"),
+        ("AWO_WEBHOOK_RETRY_DELAYS_MS", "10,10,10,10"),
+    ];
+    TestService::start(CREDITS_OF_WORK, &settings).await
 }
 
 /// So many more runs, spread over this month; the one before may be closed.
