@@ -32,3 +32,17 @@ pub(crate) fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
 pub(crate) fn is_same(own: &[u8], given: &[u8]) -> bool {
     own.ct_eq(given).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_key_signs_by_its_hash() {
+        let long = "k".repeat(128);
+        let mut reference = Hmac::<Sha256>::new_from_slice(long.as_bytes()).unwrap();
+        reference.update(b"Hello, World!");
+        let expected: [u8; 32] = reference.finalize().into_bytes().into();
+        assert_eq!(hmac_sha256(long.as_bytes(), &[b"Hello, World!"]), expected);
+    }
+}

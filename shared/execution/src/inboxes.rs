@@ -116,7 +116,7 @@ impl DeliveryProcessor {
             Some(until) => {
                 let waits = InboxDelivery {
                     triggers: judgement.results,
-                    ..known
+                    ..judged
                 };
                 let attempts = waiting.attempts;
                 let postponed =

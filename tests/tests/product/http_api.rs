@@ -1,7 +1,6 @@
 //! The API as a client sees it, on the whole service.
 
 use awo_domain::api_key::Scope;
-use awo_tests::client::Answer;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Inboxes as an organization makes, changes and removes them.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{BODY, MadeInbox, digits, github, made, patch, post, send, service};
 
