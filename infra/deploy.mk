@@ -34,6 +34,11 @@ PROFILE = release
 BUILT := target/lambda/.built-$(ARCH)-$(PROFILE)
 FUNCTION_SOURCES := $(shell find functions shared -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock docs/openapi.json $(wildcard functions/openapi/page/* functions/console/static/* functions/console/static/vendor/*)
 
+# A program without symbols needs no copy.
+STRIPPED = if readelf -S "$(BIN_DIR)/$$program" | grep -q '\.symtab'; \
+	then strip -o "target/lambda/$$program/bootstrap" "$(BIN_DIR)/$$program"; \
+	else ln -f "$(BIN_DIR)/$$program" "target/lambda/$$program/bootstrap"; fi
+
 build: $(BUILT) ## Build the functions for the cloud (ARCH=arm64 or x86_64)
 
 $(BUILT): $(DEPLOY_VENV)/tools/.ready $(FUNCTION_SOURCES)
@@ -41,7 +46,7 @@ $(BUILT): $(DEPLOY_VENV)/tools/.ready $(FUNCTION_SOURCES)
 ifeq ($(PROFILE),dev)
 	@cargo build --locked --workspace --bins
 	@awk 'FNR == 1 || /^$$/ { bin = 0 } /^\[\[bin\]\]/ { bin = 1 } bin && /^name = / { print $$3 }' $(FUNCTION_MANIFESTS) | tr -d '"' | while read -r program; do \
-		mkdir -p "target/lambda/$$program" && strip -o "target/lambda/$$program/bootstrap" "$(BIN_DIR)/$$program" || exit 1; done
+		mkdir -p "target/lambda/$$program" && $(STRIPPED) || exit 1; done
 else
 	$(BUILD_FUNCTIONS) $(LAMBDA_TARGET) --lambda-dir target/lambda $(FUNCTION_PACKAGES)
 endif

@@ -74,6 +74,11 @@ def is_of_environments(resource: object) -> bool:
     return json.dumps(resource).rstrip('"}').endswith(":secret:${AWS::StackName}/org_*/env/*")
 
 
+def is_of_git_hosts(resource: object) -> bool:
+    """True for tokens of git hosts and keys of Apps, whose names go on with `git/` or `app/`."""
+    return json.dumps(resource).rstrip('"}').endswith((":secret:${AWS::StackName}/org_*/git/*", ":secret:${AWS::StackName}/org_*/app/*"))
+
+
 def refused_variants(template: dict) -> list[str]:
     """What CloudFormation's language extensions refuse: they are resolved with the parameters of a stack."""
     faults = []
@@ -222,7 +227,11 @@ def wrong_permissions(expanded: dict) -> list[str]:
             resources = json.dumps(statement.get("Resource"))
             if action == "dynamodb:DeleteItem" and "LedgerTable" in resources:
                 faults.append(f"{owner}: the ledger is only added to, yet {action} is allowed on it")
-            if action.startswith("secretsmanager:") and owner != "ControlRole":
+            if (owner, action) == ("SweepRole", "secretsmanager:GetSecretValue"):
+                # It asks forges who may do what and what became of pull requests, and posts reports.
+                if not all(is_of_git_hosts(name) for name in listed(statement.get("Resource", "*"))):
+                    faults.append(f"{owner}: {action} is allowed on secrets that no git host has")
+            elif action.startswith("secretsmanager:") and owner != "ControlRole":
                 if action not in SECRET_WRITES:
                     faults.append(f"{owner}: only control may read secrets, yet {action} is allowed")
                 if not all(is_of_environments(name) for name in listed(statement.get("Resource", "*"))):

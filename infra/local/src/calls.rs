@@ -119,10 +119,16 @@ fn asked(prefix: &str, operation: &str, body: &Value) -> Vec<IamRequest> {
     }
 }
 
-/// The folder of a secret: that of its organization, or that of its organization's environments.
+/// The folder of a secret: that of its organization, or that of its organization's environments, tokens of git hosts
+/// or keys of Apps.
 fn secrets_below(name: &str) -> String {
     let parts: Vec<&str> = name.split('/').collect();
-    let depth = if parts.get(2) == Some(&"env") { 3 } else { 2 };
+    let is_folder = |part: &&str| ["env", "git", "app"].contains(part);
+    let depth = if parts.get(2).is_some_and(is_folder) {
+        3
+    } else {
+        2
+    };
     parts[..parts.len().min(depth)].join("/")
 }
 
@@ -326,7 +332,11 @@ mod tests {
             &[wanted, tags],
         );
         let secret = json!({ "SecretId": format!("awo/{ORG}/git/example.com") });
-        let wanted = ["secretsmanager:GetSecretValue", "secret/awo/org_*/*", "-"];
+        let wanted = [
+            "secretsmanager:GetSecretValue",
+            "secret/awo/org_*/git/*",
+            "-",
+        ];
         asks("secretsmanager.", "GetSecretValue", &secret, &[wanted]);
         let secret = json!({ "Name": format!("awo/{ORG}/env/node/TOKEN") });
         let wanted = ["secretsmanager:CreateSecret", "secret/awo/org_*/env/*", "-"];

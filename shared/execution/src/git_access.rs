@@ -13,7 +13,7 @@ use awo_domain::forge::{
 use awo_domain::source::Repository;
 use awo_domain::{Error, OrgId, Timestamp};
 use awo_forges::{
-    API_VARIABLES, Api, AppKey, AppKeyFault, Fault, Forge, HostedRepository, Hosts, TokenScope,
+    API_VARIABLES, AppKey, AppKeyFault, Fault, Forge, HostedRepository, Hosts, TokenScope,
     installation_token,
 };
 use awo_store::Store;

@@ -15,12 +15,12 @@ const BAR: &str = "| ";
 pub type FilledOrder = Map<String, Value>;
 
 /// An event with those that were gathered with it.
-struct Gathered<'a> {
+struct EventWithOthers<'a> {
     event: &'a Event<'a>,
     rest: &'a [Event<'a>],
 }
 
-impl Gathered<'_> {
+impl EventWithOthers<'_> {
     /// The texts of all events that have one, each after its author where there are several.
     fn texts(
         &self,
@@ -61,7 +61,7 @@ pub fn filled(
     event: &Event<'_>,
     gathered: &[Event<'_>],
 ) -> Result<FilledOrder, PlaceFault> {
-    let event = &Gathered {
+    let event = &EventWithOthers {
         event,
         rest: gathered,
     };
@@ -78,7 +78,7 @@ pub fn filled(
     Ok(order)
 }
 
-fn content(place: &Place, gathered: &Gathered<'_>) -> Content {
+fn content(place: &Place, gathered: &EventWithOthers<'_>) -> Content {
     let event = gathered.event;
     let actor = event.actor.as_ref().map(|actor| &*actor.login);
     let subject = event.subject.as_ref();
@@ -133,7 +133,7 @@ pub(crate) fn plain(value: &Value) -> String {
 }
 
 /// The prompt with its values, of which the longest are cut first where it would be too long.
-fn prompt_of(template: &Template, event: &Gathered<'_>) -> String {
+fn prompt_of(template: &Template, event: &EventWithOthers<'_>) -> String {
     let values: Vec<Option<Content>> = (template.0.iter())
         .map(|part| match part {
             Part::Text(_) => None,
@@ -220,7 +220,7 @@ fn visible(c: char) -> char {
 }
 
 /// A value of metadata: one line.
-fn label_of(template: &Template, event: &Gathered<'_>) -> String {
+fn label_of(template: &Template, event: &EventWithOthers<'_>) -> String {
     let mut label = String::new();
     for part in &template.0 {
         match part {

@@ -36,6 +36,8 @@ pub struct App {
     pub lasts: Duration,
     /// Number of tokens that are accepted; those after them never are.
     pub most_tokens: usize,
+    /// How far the clock of the host is ahead of this machine's.
+    pub ahead: Duration,
     /// Beginning of each token.
     pub prefix: String,
     /// Tokens that were issued.
@@ -89,6 +91,7 @@ impl App {
             stated: hour,
             lasts: hour,
             most_tokens: usize::MAX,
+            ahead: Duration::ZERO,
             prefix: "ghs_".to_owned(),
             issued: Vec::new(),
         };
@@ -157,7 +160,7 @@ impl App {
         if issuer != self.id && issuer.as_str() != Some(&own) {
             return Err("'Issuer' claim ('iss') must be the id of the App".to_owned());
         }
-        let now = i64::try_from(now_ms() / 1_000).unwrap_or(i64::MAX);
+        let now = i64::try_from(self.now_ms() / 1_000).unwrap_or(i64::MAX);
         let second = |name: &str| claims[name].as_i64();
         match (second("iat"), second("exp")) {
             (Some(iat), _) if iat > now => Err(
@@ -208,7 +211,7 @@ impl App {
         }
         let number = self.issued.len() + 1;
         let token = format!("{}{}{number}", self.prefix, "0".repeat(30));
-        let now = now_ms();
+        let now = self.now_ms();
         let seconds = (now + self.stated.as_millis()) / 1_000;
         let expires_at = DateTime::from_secs(i64::try_from(seconds).expect("a time"));
         let expires_at = expires_at.fmt(Format::DateTime).expect("a time");
@@ -234,7 +237,7 @@ impl App {
     ) -> Admission {
         let mut issued = self.issued.iter();
         let issued = issued.find(|issued| issued.token == token);
-        let issued = issued.filter(|issued| issued.is_accepted && issued.ends_at > now_ms());
+        let issued = issued.filter(|issued| issued.is_accepted && issued.ends_at > self.now_ms());
         match issued {
             None => Admission::Unknown,
             Some(issued) if !issued.repositories.iter().any(|one| one == repository) => {
@@ -244,15 +247,15 @@ impl App {
             Some(_) => Admission::Admitted,
         }
     }
+
+    fn now_ms(&self) -> u128 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        (since.expect("a clock") + self.ahead).as_millis()
+    }
 }
 
 fn has(permissions: &Value, name: &str, writes: bool) -> bool {
     permissions[name] == "write" || (!writes && permissions[name] == "read")
-}
-
-fn now_ms() -> u128 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.expect("a clock").as_millis()
 }
 
 fn openssl(args: &[&str], input: &str) -> Vec<u8> {

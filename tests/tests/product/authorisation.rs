@@ -147,8 +147,11 @@ async fn a_scope_opens_its_routes_and_no_other() {
                 sample.send_bad(key, &things).await,
             );
             if scopes.contains(&needed) || scopes.contains(&Scope::All) {
-                // Nobody's workspace is in no run's folder, which is refused once the key is let in.
-                let is_open = good.status == 400 && good.text.contains("/workDir");
+                // Nobody's workspace is in no run's folder, and nobody's inbox is none: both are refused once the key
+                // is let in.
+                let named = ["/workDir", "/inboxId"];
+                let is_open =
+                    good.status == 400 && named.iter().any(|path| good.text.contains(path));
                 assert!(
                     is_open || [200, 201, 204, 404].contains(&good.status),
                     "{what}: {}",

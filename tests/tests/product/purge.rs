@@ -90,7 +90,7 @@ async fn traces(service: &TestService, org: &OrgId, of: &[String]) -> Vec<String
     let ledger = cloud.environment.required("AWO_LEDGER_TABLE").unwrap();
     let mut items = everything_of(&rules::client(cloud), org).await;
     items.retain(|item| {
-        let stays = ["#usage", "#again", "#cost"]
+        let stays = ["#usage", "#again", "#cost", "#outcome"]
             .iter()
             .any(|p| item.contains(&format!("{org}{p}")));
         !item.starts_with(&ledger) && !stays && of.iter().any(|id| item.contains(id.as_str()))

@@ -1,6 +1,6 @@
 //! Schedules: work orders that the service creates at times of a timetable.
 
-mod bodies;
+pub mod bodies;
 mod crashes;
 mod failures;
 mod firings;

@@ -182,6 +182,11 @@ async fn an_idempotency_key_and_a_cursor_are_of_no_use_to_another_organization()
         let theirs = sample.send(&service.client, &things).await;
         let before = stranger.get(sample.route.path).await.body;
         let own = sample.send(&stranger, &things).await;
+        if sample.route.function == "create-trigger" {
+            // It names the other organization's inbox.
+            assert_eq!((theirs.status, own.status), (201, 400), "{what}");
+            continue;
+        }
         assert_eq!((theirs.status, own.status), (201, 201), "{what}");
         assert_eq!(own.header("idempotent-replayed"), "", "{what}");
         let after = stranger.get(sample.route.path).await.body;

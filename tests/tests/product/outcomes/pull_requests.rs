@@ -1,5 +1,7 @@
 //! The state of pull requests: by conditional requests of the sweep, and by reports of inboxes.
 
+use std::time::Duration;
+
 use awo_domain::forge::{AppSetting, ForgeKind, GitHostName, app_secret};
 use awo_domain::pull_request::PullRequestStatus;
 use awo_origins::forge_double::Turn;
@@ -7,7 +9,6 @@ use awo_origins::gitea::Gitea;
 use awo_origins::github::Github;
 use awo_origins::github_app::App;
 use awo_origins::gitlab::Gitlab;
-use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
 use super::{
@@ -160,10 +161,19 @@ async fn an_app_asks_with_a_token_that_may_read_pull_requests_alone() {
     let order = delivered(&service).await;
     let merged = pull("merged", "c1", "2026-11-20T07:00:00.000Z");
     answers(&forge, "/repos/acme/app/pulls/1", &[(200, merged)]);
+    let hours = Duration::from_hours(6);
+    forge.change(|github| github.app.iter_mut().for_each(|app| app.ahead = hours));
     sweep_after(&service, 6).await;
     assert_eq!(shown(&service, &order).await["state"], "merged");
     let app = forge.change(|github| github.app.clone()).unwrap();
     // The claim of the run had one, too.
+    println!(
+        "{:?}",
+        app.issued
+            .iter()
+            .map(|token| token.permissions.to_string())
+            .collect::<Vec<_>>()
+    );
     let asked = app.issued.last().unwrap();
     assert_eq!(asked.repositories, ["acme/app"]);
     let rights = json!({ "pull_requests": "read", "metadata": "read" });
@@ -256,7 +266,7 @@ async fn a_purged_work_order_is_not_asked_for() {
 
 #[tokio::test]
 async fn a_delivery_to_an_inbox_reports_a_merge_at_once_and_only_of_its_own_host() {
-    let service = TestService::unswept(10_000, &[]).await;
+    let service = quiet_service().await;
     let order = delivered(&service).await;
     for (host, state) in [("elsewhere.example.com", "open"), (HOST, "merged")] {
         let inbox = json!({ "name": "Forge", "kind": "github", "host": host });

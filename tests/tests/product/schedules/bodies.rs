@@ -113,7 +113,7 @@ async fn an_organization_has_a_hundred_schedules_and_a_repeated_create_makes_one
 }
 
 /// Creates what a work order can name.
-async fn with_named_resources(service: &TestService) -> Value {
+pub async fn with_named_resources(service: &TestService) -> Value {
     let template = json!({
         "id": "ours", "name": "Ours",
         "source": { "type": "git", "repository": "https://git.invalid/a.git" },

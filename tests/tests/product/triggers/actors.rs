@@ -42,7 +42,7 @@ async fn who_may_not_push_starts_nothing_and_a_bot_only_if_it_is_named() {
 }
 
 #[tokio::test]
-async fn the_services_own_acts_and_forks_start_nothing_whoever_is_named() {
+async fn the_services_own_acts_and_forks_start_nothing_even_if_named_in_who() {
     let stage = Stage::new().await;
     stage.host.github.give(OWN_LOGIN, "admin");
     let changes = json!({

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Stage, with};
 use crate::inboxes::made;
+use crate::schedules::bodies::with_named_resources;
 
 fn paths(body: &Value) -> Vec<&str> {
     let errors = body["error"]["details"]["errors"].as_array().unwrap();
@@ -43,6 +44,25 @@ async fn a_trigger_is_created_read_replaced_and_deleted() {
     assert_eq!(deleted.status, 204, "{}", deleted.text);
     let missing = client.get(&path).await;
     assert_eq!(missing.body["error"]["code"], "TRIGGER_NOT_FOUND");
+}
+
+#[tokio::test]
+async fn a_triggers_work_order_may_name_a_template_a_profile_and_an_environment() {
+    let stage = Stage::new().await;
+    let client = &stage.service.client;
+    let inbox = json!({ "name": "Ours", "kind": "standard" });
+    let inbox = made(&stage.service, &inbox).await;
+    let body = json!({
+        "name": "Named", "inboxId": inbox.id, "events": ["received"], "action": "create",
+        "workOrder": with_named_resources(&stage.service).await,
+    });
+    let trigger = stage.trigger(&body).await;
+    assert_eq!(trigger["workOrder"], body["workOrder"]);
+    let path = format!("/v1/triggers/{}", trigger["id"].as_str().unwrap());
+    let json = [("content-type", "application/json")];
+    let put = client.send("PUT", &path, &json, body.to_string().into_bytes());
+    let put = put.await;
+    assert_eq!(put.status, 200, "{}", put.text);
 }
 
 #[tokio::test]
