@@ -2,12 +2,14 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { after } from "node:test";
 
-const { CHROMIUM, SEED, TOOLS } = process.env;
+/** With `FILES`, a folder, scripts and style are its files instead of those in the program. */
+const { CHROMIUM, FILES, SEED, TOOLS } = process.env;
 export const require = createRequire(join(TOOLS, "package.json"));
 const { chromium } = require("playwright-core");
 /** How long a machine that is busy with other things may take for what takes a second. */
@@ -32,8 +34,8 @@ after(async () => {
 });
 
 /** What the API answers to a key. */
-export async function api(path, accept = "application/json", key = service.key) {
-  const answer = await fetch(service.baseUrl + path, { headers: { authorization: `Bearer ${key}`, accept } });
+export async function api(path, accept = "application/json", key = service.key, base = service.baseUrl) {
+  const answer = await fetch(base + path, { headers: { authorization: `Bearer ${key}`, accept } });
   assert.equal(answer.status, 200, path);
   return accept === "application/json" ? answer.json() : answer.text();
 }
@@ -62,9 +64,15 @@ export async function ledger(month) {
 }
 
 /** A page with a key entered, whose every fault is noted. */
-export async function opened(hash = "#/money", key = service.key, options = {}) {
+export async function opened(hash = "#/money", key = service.key, { base = service.baseUrl, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
   const page = await context.newPage();
+  if (FILES) {
+    await page.route(/console\/(?!uplot)[a-z_]+\.(js|css)$/, (route) => {
+      const name = basename(new URL(route.request().url()).pathname);
+      return route.fulfill({ body: readFileSync(join(FILES, name)), contentType: name.endsWith(".js") ? "text/javascript" : "text/css" });
+    });
+  }
   page.setDefaultTimeout(PATIENCE_MS);
   await page.addInitScript(() => addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
@@ -74,10 +82,10 @@ export async function opened(hash = "#/money", key = service.key, options = {}) 
   });
   page.on("request", (request) => {
     const url = new URL(request.url());
-    if (!["data:", "blob:"].includes(url.protocol) && url.origin !== service.baseUrl) faults.push(`another host: ${url}`);
+    if (!["data:", "blob:"].includes(url.protocol) && url.origin !== base) faults.push(`another host: ${url}`);
     if (request.url().includes("org_live_")) faults.push(`a key in an address: ${url}`);
   });
-  await page.goto(`${service.baseUrl}/console/${hash}`);
+  await page.goto(`${base}/console/${hash}`);
   if (key) {
     await page.getByLabel("API key").fill(key);
     await page.getByRole("button", { name: "Open" }).click();

@@ -111,28 +111,32 @@ export function intention() {
 
 /**
  * Asks the service to do something. A call that may have arrived is not made again.
- * @template [T=Record<string, unknown>]
+ * @param {string} method
  * @param {string} path
  * @param {unknown} [body]
  * @param {string} [once] the `Idempotency-Key`
- * @returns {Promise<T>} the resource, without the envelope that `/api/v1` has
+ * @returns {Promise<Record<string, unknown>>} the resource, without the envelope that `/api/v1` has
  */
-export async function post(path, body = {}, once) {
+export async function send(method, path, body, once) {
   const answer = await fetch(base + path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key() ?? ""}`, accept: "application/json", "content-type": "application/json", ...(once ? { "idempotency-key": once } : {}) },
-    body: JSON.stringify(body),
+    method,
+    headers: { authorization: `Bearer ${key() ?? ""}`, accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }), ...(once ? { "idempotency-key": once } : {}) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(TIME_MS),
     credentials: "omit",
     cache: "no-store",
   });
   if (!answer.ok) throw await failure(answer);
+  if (answer.status === 204) return {};
   const found = await answer.json();
   if (!path.startsWith("/api/v1/")) return found;
   // A slow kill answers 200 before it knows how it ended.
   if (found.success === false) throw new ApiError(answer.status, found.error.code, found.error.message);
-  return found.data;
+  return found.data ?? {};
 }
+
+/** @param {string} path @param {unknown} [body] @param {string} [once] */
+export const post = (path, body = {}, once) => send("POST", path, body, once);
 
 /**
  * Reads all pages of a report.

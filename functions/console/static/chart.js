@@ -8,6 +8,9 @@ import { credits } from "./format.js";
 export const COLOURS = ["#2f6fbf", "#d98a00", "#0f8a6a", "#c2477f", "#7a5ad1", "#4f9fb8", "#a8612f", "#6c7480"];
 const HEIGHT = 260;
 
+/** What the axis calls a day, or a month. @param {string} part */
+const label = (part) => (part.length === 7 ? part : part.slice(8));
+
 /** @typedef {{name: string, values: number[]}} Series `values` are one for each day */
 
 /**
@@ -15,9 +18,10 @@ const HEIGHT = 260;
  * @param {string} title what the chart is of
  * @param {string[]} days
  * @param {Series[]} series
+ * @param {string | undefined} marked a day that is chosen already
  * @param {(day: string, name: string | null) => void} choose a day, and a series if the click was on a bar
  */
-export function stackedDays(place, title, days, series, choose) {
+export function stackedDays(place, title, days, series, marked, choose) {
   const tip = h("div", { class: "tip", hidden: true });
   place.setAttribute("role", "group");
   place.setAttribute("tabindex", "0");
@@ -53,18 +57,30 @@ export function stackedDays(place, title, days, series, choose) {
     cursor: { drag: { setScale: false, x: false, y: false }, points: { show: false }, y: false },
     scales: { x: { time: false, range: [-0.6, days.length - 0.4] }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.05 : 1] } },
     axes: [
-      { ...axis, values: (_, at) => at.map((day) => (Number.isInteger(day) ? (days[day]?.slice(8) ?? "") : "")) },
+      { ...axis, values: (_, at) => at.map((day) => (Number.isInteger(day) ? (days[day] ? label(days[day]) : "") : "")) },
       { ...axis, size: 64, values: (_, at) => at.map((value) => credits(value)) },
     ],
     series: [
       {},
       ...order.map((at) => ({ fill: COLOURS[at % COLOURS.length] ?? "", stroke: COLOURS[at % COLOURS.length] ?? "", width: 0, points: { show: false }, ...(bars ? { paths: bars } : {}) })),
     ],
-    hooks: { setCursor: [(plot) => show(plot.cursor.idx ?? null, plot.cursor.left ?? 0)] },
+    hooks: { drawClear: [(plot) => mark(plot)], setCursor: [(plot) => show(plot.cursor.idx ?? null, plot.cursor.left ?? 0)] },
   };
   const data = /** @type {uPlot.AlignedData} */ ([days.map((_, at) => at), ...order.map((at) => tops[at] ?? [])]);
   const plot = new uPlot(options, data, place);
   let chosen = -1;
+
+  /** A band behind the day that is chosen. @param {uPlot} plot */
+  function mark(plot) {
+    const at = marked === undefined ? -1 : days.indexOf(marked);
+    if (at < 0) return;
+    const { ctx, bbox } = plot;
+    const [left, right] = [plot.valToPos(at - 0.5, "x", true), plot.valToPos(at + 0.5, "x", true)];
+    ctx.save();
+    ctx.fillStyle = colour("--line");
+    ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    ctx.restore();
+  }
 
   /** @param {number | null} day @param {number} left */
   function show(day, left) {

@@ -4,8 +4,10 @@
 import { key, reason, setKey } from "./api.js";
 import { announce, byId, fill, h, problem } from "./dom.js";
 import { showInvoice } from "./invoice.js";
+import { showInbox } from "./inboxes.js";
 import { showKey } from "./key.js";
 import { showMoney } from "./money.js";
+import { showOutcomes } from "./outcomes.js";
 import { showWaiting } from "./queue.js";
 import { showRuns } from "./runs.js";
 import { may } from "./scopes.js";
@@ -13,12 +15,14 @@ import { showSchedules } from "./schedules.js";
 import { showSetup } from "./setup.js";
 import { showSubmit } from "./submit.js";
 import { showThread } from "./thread.js";
+import { showTriggers } from "./triggers.js";
 import { showWebhooks } from "./webhooks.js";
 
 /** A page with `within` belongs to another one, which the navigation marks. @type {Record<string, {title: string, show: import("./address.js").Page, within?: string}>} */
 const PAGES = {
   money: { title: "Money", show: showMoney }, invoice: { title: "Invoice", show: showInvoice }, runs: { title: "Runs", show: showRuns },
   submit: { title: "New work order", show: showSubmit, within: "runs" }, queue: { title: "Queue", show: showWaiting, within: "runs" }, thread: { title: "Thread", show: showThread, within: "runs" },
+  outcomes: { title: "Outcomes", show: showOutcomes }, triggers: { title: "Triggers", show: showTriggers }, inboxes: { title: "Inbox", show: showInbox, within: "triggers" },
   schedules: { title: "Schedules", show: showSchedules }, webhooks: { title: "Webhooks", show: showWebhooks }, setup: { title: "Setup", show: showSetup }, key: { title: "Key", show: showKey, within: "key" },
 };
 

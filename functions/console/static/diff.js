@@ -2,6 +2,7 @@
 
 import { fill, h, note } from "./dom.js";
 import { count } from "./format.js";
+import { coloured, languageOf } from "./syntax.js";
 
 /** Most lines that are shown, and those of a file that is open from the beginning. */
 const MAX_LINES = 5_000;
@@ -36,19 +37,24 @@ function files(text) {
   return all;
 }
 
-/** @param {string} line @param {boolean} inHunk */
-function tone(line, inHunk) {
-  if (line.startsWith("@@")) return "hunk";
-  if (!inHunk) return "meta";
-  return line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "";
-}
+/** Headers whose content the file's own title has. */
+const TOLD = /^(diff --git |index |--- |\+\+\+ )/;
 
-/** @param {string[]} lines */
-function coloured(lines) {
-  let inHunk = false;
-  return lines.map((line) => {
-    inHunk ||= line.startsWith("@@");
-    return h("span", { class: `line ${tone(line, inHunk)}` }, `${line}\n`);
+/** The lines of a file's hunks with their numbers before and after, and the headers that say more than its name. @param {Changed} file @param {string[]} lines */
+function shownLines(file, lines) {
+  const language = languageOf(file.name);
+  let [inHunk, before, after] = [false, 0, 0];
+  return lines.flatMap((line) => {
+    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
+    if (hunk) [inHunk, before, after] = [true, Number(hunk[1]), Number(hunk[2])];
+    if (hunk) return [h("span", { class: "line hunk" }, `${line}\n`)];
+    if (!inHunk) return TOLD.test(line) || line === "" ? [] : [h("span", { class: "line meta" }, `${line}\n`)];
+    if (line === "" || line.startsWith("\\")) return [];
+    const [sign, tone] = line.startsWith("+") ? ["+", "added"] : line.startsWith("-") ? ["−", "removed"] : [" ", ""];
+    const number = String(sign === "−" ? before : after).padStart(4);
+    if (sign !== "+") before += 1;
+    if (sign !== "−") after += 1;
+    return [h("span", { class: `line ${tone}` }, h("span", { class: "at" }, `${number} ${sign} `), coloured(line.slice(1), language), "\n")];
   });
 }
 
@@ -61,8 +67,9 @@ export function showDiff(place, found) {
     const lines = file.lines.slice(0, left);
     left -= lines.length;
     const counts = h("span", {}, h("span", { class: "good" }, `+${count(file.added)}`), " ", h("span", { class: "bad" }, `−${count(file.removed)}`));
+    // A rename and a mode have no lines; neither has a file that a limit leaves out.
     return h("details", { class: "file", open: lines.length > 0 && lines.length <= MAX_OPEN_LINES }, h("summary", {}, h("code", {}, file.name), " ", counts),
-      h("pre", { class: "diff", tabindex: 0, role: "region", "aria-label": `Changes of ${file.name}` }, coloured(lines)),
+      h("pre", { class: "diff", tabindex: 0, role: "region", "aria-label": `Changes of ${file.name}` }, shownLines(file, lines)),
       lines.length < file.lines.length ? note("The rest is not shown here: `awo diff` has it.") : null);
   });
   const sum = (/** @type {"added" | "removed"} */ what) => count(all.reduce((whole, file) => whole + file[what], 0));

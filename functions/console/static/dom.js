@@ -99,6 +99,9 @@ export function anchor(child, page, where = {}, label) {
   return h("a", { href: `#/${page}${text ? `?${text}` : ""}`, "aria-label": label }, child);
 }
 
+/** A link to another site, if it is one. @param {string} url */
+export const outward = (url) => (url.startsWith("https://") ? h("a", { href: url, rel: "noreferrer noopener", target: "_blank" }, url) : url);
+
 /** The facts of one thing. @param {string} name @param {[string, Child][]} facts */
 export function facts(name, facts) {
   return h("dl", { class: "facts", "aria-label": name }, facts.map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value))));
@@ -114,9 +117,9 @@ export const note = (text) => h("p", { class: "note" }, text);
 
 /** A state in its colour. @param {string} state */
 export function outcome(state) {
-  const good = ["succeeded", "passed", "delivered", "created", "fixed", "on"];
-  const bad = ["failed", "error", "abandoned", "introduced", "refused", "off"];
-  const live = ["running", "building", "pending", "integrating"];
+  const good = ["succeeded", "passed", "delivered", "created", "followed up", "merged", "fixed", "on", "yes"];
+  const bad = ["failed", "error", "abandoned", "introduced", "refused", "closed", "off"];
+  const live = ["running", "building", "pending", "integrating", "open", "joined"];
   const tone = good.includes(state) ? "good" : bad.includes(state) ? "bad" : live.includes(state) ? "live" : "";
   return h("span", { class: `state ${tone}` }, state);
 }

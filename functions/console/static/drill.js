@@ -4,7 +4,7 @@
 import { get } from "./api.js";
 import { h, link, problem, table } from "./dom.js";
 import { exactMicro, matches } from "./focus.js";
-import { count, credits, moment, ofMicro, percent } from "./format.js";
+import { amount, amountOf, count, moment, percent } from "./format.js";
 
 /** Most rows of a table; the sum below counts all of them. */
 const MAX_ROWS = 200;
@@ -34,9 +34,11 @@ function grouped(charges, column) {
  * @param {Filter[]} filters
  * @param {At} at
  * @param {(at: At) => void} go
+ * @returns {HTMLElement | null} nothing if there are no charges
  */
 export function drilled(all, filters, at, go) {
   const usage = all.filter((one) => one["ChargeCategory"] === "Usage" && filters.every((of) => matches(one, of.by, of.value)));
+  if (usage.length === 0 && !at.entry) return null;
   if (at.entry) return entry(usage.filter((one) => one["x_TransactionId"] === at.entry), at.entry);
   if (at.run) {
     return level("Ledger entries of this run", "Entry", "x_TransactionId", usage.filter((one) => one["ResourceId"] === at.run),
@@ -55,21 +57,21 @@ function level(caption, name, column, charges, open) {
   const whole = sum(charges);
   const rows = groups.slice(0, MAX_ROWS).map(([id, of]) => {
     const last = of[0];
-    return [link(id, () => open(id), `${name} ${id}`), last?.["x_Outcome"] ?? "", last?.["SubAccountName"] || "(none)", moment(last?.["ChargePeriodStart"]), ofMicro(sum(of)), percent(sum(of), whole)];
+    return [link(id, () => open(id), `${name} ${id}`), last?.["x_Outcome"] ?? "", last?.["SubAccountName"] || "(none)", moment(last?.["ChargePeriodStart"]), amountOf(sum(of)), percent(sum(of), whole)];
   });
   const more = groups.length > MAX_ROWS ? `, the ${MAX_ROWS} largest of ${count(groups.length)}` : "";
   return table(`${caption}${more}`, [{ name }, { name: "Outcome" }, { name: "Tenant" }, { name: "Booked in the hour from" }, { name: "Credits", number: true }, { name: "Share", number: true }],
-    rows, [`All ${count(groups.length)}`, "", "", "", ofMicro(whole), ""]);
+    rows, [`All ${count(groups.length)}`, "", "", "", amountOf(whole), ""]);
 }
 
 /** The charges of an entry, and the entry as the ledger has it. @param {Charge[]} charges @param {string} id */
 function entry(charges, id) {
-  const rows = charges.map((one) => [one["SkuMeter"] ?? "", one["x_Model"] || "–", `${count(Number(one["ConsumedQuantity"] || 0))} ${one["ConsumedUnit"] ?? ""}`, ofMicro(exactMicro(one["PricingQuantity"] ?? "0")), ofMicro(sum([one]))]);
+  const rows = charges.map((one) => [one["SkuMeter"] ?? "", one["x_Model"] || "–", `${count(Number(one["ConsumedQuantity"] || 0))} ${one["ConsumedUnit"] ?? ""}`, amountOf(exactMicro(one["PricingQuantity"] ?? "0")), amountOf(sum([one]))]);
   const place = h("div", {}, h("p", { class: "busy" }, "Reading the ledger"));
   void ledger(charges[0], id).then((shown) => place.replaceChildren(shown), (error) => place.replaceChildren(problem("The ledger entry cannot be shown.", String(error.message))));
   return h("div", {},
     table("What this entry is for", [{ name: "Meter" }, { name: "Model" }, { name: "Used", number: true }, { name: "Before its hold, credits", number: true }, { name: "Charged, credits", number: true }], rows,
-      ["All", "", "", "", ofMicro(sum(charges))]),
+      ["All", "", "", "", amountOf(sum(charges))]),
     place);
 }
 
@@ -86,9 +88,9 @@ async function ledger(charge, id) {
   if (!found) return h("p", {}, "This run was not charged, so the ledger has no entry of it.");
   const parts = found.breakdown;
   const rows = [
-    ["Type", found.type], ["Amount, credits", credits(found.amount)], ["Made at", moment(found.createdAt)],
+    ["Type", found.type], ["Amount, credits", amount(found.amount)], ["Made at", moment(found.createdAt)],
     ["Run", found.runId ?? "–"], ["Work order", found.workOrderId ?? "–"], ["Tenant", found.tenantId ?? "–"],
-    ...(parts ? [["Models, credits", credits(parts.modelCredits)], ["Compute, credits", credits(parts.computeCredits)], ["Not covered by the hold, credits", credits(parts.cappedCredits)]] : []),
+    ...(parts ? [["Models, credits", amount(parts.modelCredits)], ["Compute, credits", amount(parts.computeCredits)], ["Not covered by the hold, credits", amount(parts.cappedCredits)]] : []),
     ["Price list", found.priceList ?? "–"], ["Note", found.note ?? "–"], ["Reference", found.reference ?? "–"],
   ];
   return table(`Ledger entry ${id}`, [{ name: "Field" }, { name: "Value" }], rows);

@@ -5,6 +5,9 @@ import { ApiError, fetched } from "./api.js";
 /** Largest export that is read, in characters: some ten thousand runs. */
 const MAX_CHARACTERS = 40_000_000;
 
+/** The columns of what costs are divided by. @type {Record<string, string>} */
+const COLUMNS = { outcome: "x_Outcome", tenantUser: "x_TenantUserId", repository: "x_Repository", agent: "x_Agent", harness: "x_Harness", key: "x_KeyId" };
+
 /** @typedef {Record<string, string>} Charge a row by its columns' names */
 
 /** The cells of CSV as RFC 4180 has it. @param {string} text @returns {string[][]} */
@@ -78,7 +81,8 @@ function valueOf(charge, by) {
   const plain = (/** @type {string | undefined} */ text) => (text ?? "").replace(/^'(?=[=+\-@\t\r])/, "") || "(none)";
   if (by === "model") return charge["x_Model"] ? plain(charge["x_Model"]) : "(compute)";
   if (by === "tenant") return plain(charge["SubAccountId"]);
-  if (by === "outcome") return plain(charge["x_Outcome"]);
+  const column = COLUMNS[by];
+  if (column) return plain(charge[column]);
   const tags = charge["Tags"] ? JSON.parse(charge["Tags"]) : {};
   return tags[by.slice("label:".length)] || "(none)";
 }

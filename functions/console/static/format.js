@@ -1,6 +1,8 @@
 // Numbers and times as people read them. Credits have at most six places and are added up as whole
 // micro-credits, so that a sum on the page is the ledger's.
 
+import { h } from "./dom.js";
+
 /** @param {number} credits @returns {number} */
 export function micro(credits) {
   return Math.round(credits * 1e6);
@@ -14,6 +16,23 @@ export function credits(amount) {
 /** @param {number} microCredits */
 export function ofMicro(microCredits) {
   return credits(microCredits / 1e6);
+}
+
+/** Two places to read; all of them are behind the number, to point at and for programs. @param {number} credits */
+export function amount(credits) {
+  const exact = new Intl.NumberFormat("en", { maximumFractionDigits: 6 }).format(credits);
+  // An amount that two places would show as nothing keeps its first one.
+  const isTiny = credits !== 0 && Math.abs(credits) < 0.01;
+  const text = new Intl.NumberFormat("en", isTiny ? { maximumSignificantDigits: 1 } : { minimumFractionDigits: 2, maximumFractionDigits: 2 }).format(credits);
+  return h("data", { value: credits, title: `${exact} credits` }, text);
+}
+
+/** The same of micro-credits. @param {number} microCredits */
+export const amountOf = (microCredits) => amount(microCredits / 1e6);
+
+/** Dollars as people book them. @param {number} dollars */
+export function dollars(dollars) {
+  return new Intl.NumberFormat("en", { style: "currency", currency: "USD" }).format(dollars);
 }
 
 /** @param {number} dollars */

@@ -10,7 +10,7 @@ import { add, nano, plain, read, row } from "./provider_report.js";
 /** @typedef {import("./provider_report.js").Rows} Rows */
 /** @typedef {import("./provider_report.js").Used} Used */
 /** @typedef {"agrees" | "prices-differ" | "calls-elsewhere" | "calls-unknown"} Finding */
-/** @typedef {{period: string, model: string, ours: Used, theirs: Used, tokensError: number, usdError: number | null, finding: Finding}} Compared */
+/** @typedef {{period: string, model: string, ours: Used, theirs: Used, inputError: number, outputError: number, tokensError: number, usdError: number | null, finding: Finding}} Compared */
 
 /** What a provider's models are called. @type {Record<Provider, {name: string, models: string[]}>} */
 const PROVIDERS = {
@@ -91,7 +91,7 @@ function compared(ours, theirs, tolerance) {
     const [input, output] = [difference(a.inputTokens, b.inputTokens), difference(a.outputTokens, b.outputTokens)];
     const tokensError = Math.abs(input) > Math.abs(output) ? input : output;
     const usdError = hasDollars ? difference(a.usdNano ?? 0, b.usdNano ?? 0) : null;
-    return { period, model, ours: a, theirs: b, tokensError, usdError, finding: finding(tokensError, usdError ?? 0, tolerance) };
+    return { period, model, ours: a, theirs: b, inputError: input, outputError: output, tokensError, usdError, finding: finding(tokensError, usdError ?? 0, tolerance) };
   });
 }
 
@@ -119,11 +119,10 @@ function showFound(place, month, ours, theirs, tolerance) {
 /** @param {string} caption @param {string} first @param {Compared[]} all @param {(one: Compared) => string} name */
 function compare(caption, first, all, name) {
   const signed = new Intl.NumberFormat("en", { signDisplay: "exceptZero", minimumFractionDigits: 2, maximumFractionDigits: 2 });
-  const tokens = (/** @type {Used} */ of) => count(of.inputTokens + of.outputTokens);
   const dollars = (/** @type {Used} */ of) => (of.usdNano === null ? "–" : usd(of.usdNano / 1e9));
-  const names = ["Tokens, ours", "Tokens, provider", "Difference, %", "USD, ours", "USD, provider", "USD difference, %"];
+  const names = ["Input tokens, ours", "provider", "difference, %", "Output tokens, ours", "provider", "difference, %", "USD, ours", "provider", "difference, %"];
   const columns = [{ name: first }, ...names.map((one) => ({ name: one, number: true })), { name: "Finding" }];
   return table(caption, columns, all.map((one) => [
-    name(one), tokens(one.ours), tokens(one.theirs), signed.format(one.tokensError), dollars(one.ours), dollars(one.theirs),
-    one.usdError === null ? "–" : signed.format(one.usdError), one.finding]));
+    name(one), count(one.ours.inputTokens), count(one.theirs.inputTokens), signed.format(one.inputError), count(one.ours.outputTokens), count(one.theirs.outputTokens), signed.format(one.outputError),
+    dollars(one.ours), dollars(one.theirs), one.usdError === null ? "–" : signed.format(one.usdError), one.finding]));
 }

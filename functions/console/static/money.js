@@ -1,18 +1,22 @@
-// The month: what was spent, on what, against the month before and the budgets, down to the ledger entry.
+// A period: what was spent, on what, against the period before and the budgets, down to the ledger entry.
 
-import { get, optional, reason, report } from "./api.js";
+import { get, reason, report } from "./api.js";
 import { COLOURS, stackedDays } from "./chart.js";
 import { go } from "./address.js";
 import { announce, fill, h, link, problem, table } from "./dom.js";
 import { download } from "./download.js";
 import { drilled } from "./drill.js";
 import { charges } from "./focus.js";
-import { count, credits, daysOf, duration, micro, moment, monthOf, monthPlus, ofMicro, percent } from "./format.js";
+import { showBudgets } from "./budgets.js";
+import { amount, amountOf, count, credits, dollars, duration, micro, moment, ofMicro, percent } from "./format.js";
+import { choices, period, stepped, thisMonth } from "./periods.js";
 import { showStatements } from "./statements.js";
 
 /** Most groups that a chart shows; the others are one. */
 const MAX_SERIES = 7;
-const GROUPS = ["model", "tenant", "outcome"];
+/** What costs are divided by, and what people call it. @type {Record<string, string>} */
+const GROUPS = { model: "model", tenant: "tenant", tenantUser: "user of a tenant", repository: "repository", agent: "agent", harness: "profile", key: "key, trigger or schedule", outcome: "outcome" };
+const DAY_MS = 86_400_000;
 
 /** @typedef {Awaited<ReturnType<typeof report>>} Report */
 /** @typedef {import("./drill.js").Filter} Filter */
@@ -25,20 +29,20 @@ const net = (row) => micro(row.credits) - micro(row.refunds);
  * @param {URLSearchParams} where
  */
 function state(where) {
-  const now = monthOf(new Date());
-  const wanted = where.get("month") ?? "";
-  const month = /^\d{4}-(0[1-9]|1[0-2])$/.test(wanted) ? wanted : now;
+  const now = thisMonth();
+  const chosen = period(where.get("month") ?? "") ?? period(now);
+  if (!chosen) throw new Error("There is no such period.");
   const by = where.get("by") ?? "model";
   const day = where.get("day") ?? "";
   /** @type {Filter[]} */
   const filters = [];
   for (const [name, value] of where) {
-    if (GROUPS.includes(name) || name.startsWith("label:")) filters.push({ by: name, value });
+    if (Object.hasOwn(GROUPS, name) || name.startsWith("label:")) filters.push({ by: name, value });
   }
   return {
-    month, now, filters,
-    by: GROUPS.includes(by) || /^label:.+/.test(by) ? by : "model",
-    day: daysOf(month).includes(day) ? day : undefined,
+    period: chosen, now, filters,
+    by: Object.hasOwn(GROUPS, by) || /^label:.+/.test(by) ? by : "model",
+    day: chosen.bucket === "day" && chosen.parts.includes(day) ? day : undefined,
     at: Object.fromEntries(["order", "run", "entry"].flatMap((name) => (where.get(name) ? [[name, where.get(name)]] : []))),
   };
 }
@@ -49,7 +53,7 @@ function state(where) {
 function open(of, change) {
   const next = { ...of, ...change };
   /** @type {Record<string, string>} */
-  const where = { month: next.month, by: next.by };
+  const where = { month: next.period.text, by: next.by };
   if (next.day) where["day"] = next.day;
   for (const filter of next.filters) where[filter.by] = filter.value;
   for (const [name, value] of Object.entries(change.at ?? {})) where[name] = String(value);
@@ -62,36 +66,57 @@ function filtered(of, by, value) {
   open(of, { filters: [...others, { by, value }], at: {} });
 }
 
+/** Opens another period; the day is of the one before. @param {State} of @param {string} text */
+function openPeriod(of, text) {
+  const chosen = period(text);
+  if (chosen) open(of, { period: chosen, day: undefined, at: {} });
+}
+
 /** @type {import("./address.js").Page} */
 export async function showMoney(place, where, signal) {
   const of = state(where);
   const chart = h("div", { class: "chart" }, h("p", { class: "busy" }, "Reading the report"));
-  const [cards, below, budgets, statements] = [1, 2, 3, 4].map(() => h("section", {}));
-  if (!cards || !below || !budgets || !statements) return;
-  cards.append(h("p", { class: "busy" }, "Reading the month"));
-  fill(place, controls(of), crumbs(of), cards, h("h2", { id: "chart-title" }, `Credits by day and ${shownName(of.by)}`), chart, below, budgets, statements, downloads(of));
-  const [from, to] = [`${of.month}-01`, `${monthPlus(of.month, 1)}-01`];
+  const [deeper, cards, below, budgets, statements] = [1, 2, 3, 4, 5].map(() => h("section", {}));
+  if (!deeper || !cards || !below || !budgets || !statements) return;
+  cards.append(h("p", { class: "busy" }, "Reading the period"));
+  fill(place, controls(of), crumbs(of), deeper, cards, h("h2", { id: "chart-title" }, `Credits by ${of.period.bucket} and ${shownName(of.by)}`), chart, below, budgets, statements, downloads(of));
+  const { from, to, before, bucket } = of.period;
   /** @type {Record<string, string>} */
   const only = Object.fromEntries(of.filters.map((filter) => [filter.by, filter.value]));
-  const month = report({ from, to, groupBy: of.by, bucket: "day", ...only }, signal);
+  const found = report({ from, to, groupBy: of.by, bucket, ...only }, signal);
   // What is handled below must not be reported as unhandled before.
-  month.catch(() => {});
+  found.catch(() => {});
   void panel(budgets, "Budgets", signal, () => showBudgets(budgets, signal));
   void panel(statements, "Statements", signal, () => showStatements(statements, signal));
-  void panel(cards, "This month", signal, async () => {
-    const before = { from: `${monthPlus(of.month, -1)}-01`, to: from, groupBy: "outcome", ...only };
-    const [balance, last, outcomes] = await Promise.all([get("/v1/credits", {}, { signal }), report(before, signal), report({ from, to, groupBy: "outcome", ...only }, signal)]);
-    showCards(cards, of, balance, outcomes, last);
+  void panel(cards, "This period", signal, async () => {
+    const [balance, prices, last, outcomes] = await Promise.all([get("/v1/credits", {}, { signal }), get("/v1/prices", {}, { signal }), report({ ...before, groupBy: "outcome", ...only }, signal), report({ from, to, groupBy: "outcome", ...only }, signal)]);
+    showCards(cards, of, balance, prices.creditsPerUsd, outcomes, last);
   });
+  if (isDeeper(of)) void panel(deeper, "Charges", signal, () => showDeeper(deeper, of, signal));
   try {
-    const found = await month;
-    showChart(chart, of, found);
-    await showTable(below, of, found, signal);
+    const read = await found;
+    showChart(chart, of, read);
+    showTable(below, of, read);
   } catch (error) {
     if (signal.aborted) return;
     fill(chart, problem("The report cannot be shown.", reason(error), () => dispatchEvent(new Event("hashchange"))));
     if (error instanceof Error && "status" in error && error.status === 401) throw error;
   }
+}
+
+/** Whether somebody has asked for single charges. @param {State} of */
+const isDeeper = (of) => of.filters.length > 0 || of.day !== undefined || Object.keys(of.at).length > 0;
+
+/** The charges that somebody has asked for, below the filters that say which. @param {HTMLElement} place @param {State} of @param {AbortSignal} signal */
+async function showDeeper(place, of, signal) {
+  const title = [of.day ?? of.period.title, ...of.filters.map((filter) => filter.value)].join(" · ");
+  fill(place, h("h2", {}, title), h("p", { class: "busy" }, "Reading the charges"));
+  const { from, to, months } = of.period;
+  const all = of.day ? await charges(of.day.slice(0, 7), of.day, signal) : (await Promise.all(months.map((month) => charges(month, undefined, signal)))).flat();
+  const within = all.filter((one) => (one["ChargePeriodStart"] ?? "").slice(0, 10) >= from && (one["ChargePeriodStart"] ?? "").slice(0, 10) < to);
+  const shown = drilled(within, of.filters, of.at, (at) => open(of, { at }));
+  fill(place, h("h2", {}, title), shown ?? h("p", {}, `Nothing was booked on ${of.day ?? of.period.title}${of.filters.length > 0 ? " that these filters leave" : ""}.`));
+  announce(title);
 }
 
 /** Shows a part of the page, or why it cannot be shown. @param {HTMLElement} place @param {string} title @param {AbortSignal} signal @param {() => Promise<void>} show */
@@ -104,11 +129,30 @@ async function panel(place, title, signal, show) {
 }
 
 /** @param {string} by */
-const shownName = (by) => (by.startsWith("label:") ? `label ${by.slice(6)}` : by);
+const shownName = (by) => (by.startsWith("label:") ? `label ${by.slice(6)}` : (GROUPS[by] ?? by));
 
 /** @param {State} of */
 function controls(of) {
-  const month = h("input", { type: "month", value: of.month, max: of.now, required: true, onchange: () => /^\d{4}-\d\d$/.test(month.value) && open(of, { month: month.value, day: undefined, at: {} }) });
+  const { text, isMonth, from, to } = of.period;
+  const month = h("input", { type: "month", value: isMonth ? text : from.slice(0, 7), max: of.now, required: true, onchange: () => /^\d{4}-\d\d$/.test(month.value) && openPeriod(of, month.value) });
+  const all = choices();
+  const isChoice = all.some(([value]) => value === text);
+  const last = new Date(Date.parse(to) - DAY_MS).toISOString().slice(0, 10);
+  const [first, end] = [h("input", { type: "date", value: from, required: true }), h("input", { type: "date", value: last, required: true })];
+  const days = h("form", { class: "row" }, h("label", {}, "First day", first), h("label", {}, "Last day", end), h("button", { type: "submit" }, "Show these days"));
+  days.hidden = true;
+  days.addEventListener("submit", (event) => { event.preventDefault(); openPeriod(of, `${first.value}..${end.value}`); });
+  const quick = h("select", { onchange: () => {
+    days.hidden = quick.value !== "days";
+    if (quick.value === "days") first.focus();
+    else if (quick.value) openPeriod(of, quick.value);
+  } }, isChoice ? null : h("option", { value: "", selected: true }, of.period.title), all.map(([value, name]) => h("option", { value, selected: value === text }, name)), h("option", { value: "days" }, "Days…"));
+  const step = (/** @type {string} */ sign, /** @type {number} */ by, /** @type {string} */ name) => h("button", { type: "button", "aria-label": isMonth ? name : name.replace("Month", "Period").replace("month", "period"), disabled: by > 0 && to > `${of.now}-31`, onclick: () => openPeriod(of, stepped(of.period, by)) }, sign);
+  return h("div", { class: "controls" }, h("div", { class: "row" }, step("‹", -1, "Month before"), h("label", {}, "Month", month), step("›", 1, "Next month"), h("label", {}, "Period", quick), ...grouping(of)), days);
+}
+
+/** What costs are divided by. @param {State} of */
+function grouping(of) {
   const isLabel = of.by.startsWith("label:");
   const label = h("input", { type: "text", value: isLabel ? of.by.slice(6) : "", maxlength: 64, placeholder: "team", onchange: () => label.value && open(of, { by: `label:${label.value}`, at: {} }) });
   const labelled = h("label", {}, "Name of the label", label);
@@ -117,9 +161,8 @@ function controls(of) {
     labelled.hidden = by.value !== "label";
     if (by.value === "label") label.focus();
     else open(of, { by: by.value, at: {} });
-  } }, [...GROUPS, "label"].map((name) => h("option", { value: name, selected: isLabel ? name === "label" : name === of.by }, name === "label" ? "cost label…" : name)));
-  const step = (/** @type {string} */ text, /** @type {number} */ months) => h("button", { type: "button", "aria-label": months < 0 ? "Month before" : "Next month", disabled: months > 0 && of.month >= of.now, onclick: () => open(of, { month: monthPlus(of.month, months), day: undefined, at: {} }) }, text);
-  return h("div", { class: "row" }, step("‹", -1), h("label", {}, "Month", month), step("›", 1), h("label", {}, "Divided by", by), labelled);
+  } }, [...Object.keys(GROUPS), "label"].map((name) => h("option", { value: name, selected: isLabel ? name === "label" : name === of.by }, name === "label" ? "cost label…" : shownName(name))));
+  return [h("label", {}, "Divided by", by), labelled];
 }
 
 /** What is filtered by, each with a way back. @param {State} of */
@@ -137,32 +180,42 @@ function crumbs(of) {
   return h("nav", { "aria-label": "Filters" }, h("ol", { class: "crumbs" }, [all, ...items].map((item) => h("li", {}, item))));
 }
 
-/** @param {HTMLElement} place @param {State} of @param {Awaited<ReturnType<typeof get<"/v1/credits">>>} balance @param {Report} month @param {Report} last */
-function showCards(place, of, balance, month, last) {
-  const { totals } = month;
+/** @param {HTMLElement} place @param {State} of @param {Awaited<ReturnType<typeof get<"/v1/credits">>>} balance @param {number} rate credits of a dollar @param {Report} found @param {Report} last */
+function showCards(place, of, balance, rate, found, last) {
+  const { totals } = found;
   const spent = net(totals);
   const before = net(last.totals);
-  const failed = net(month.rows.find((row) => row.group?.["outcome"] === "failed") ?? { credits: 0, refunds: 0 });
-  const days = of.month === of.now ? Math.max((Date.now() - Date.parse(`${of.month}-01T00:00:00Z`)) / 86_400_000, 1 / 24) : daysOf(of.month).length;
+  const failed = net(found.rows.find((row) => row.group?.["outcome"] === "failed") ?? { credits: 0, refunds: 0 });
+  const [began, end] = [Date.parse(of.period.from), Date.parse(of.period.to)];
+  const isNow = Date.now() >= began && Date.now() < end;
+  const days = isNow ? Math.max((Date.now() - began) / DAY_MS, 1 / 24) : (end - began) / DAY_MS;
   const daily = spent / 1e6 / days;
-  const forecast = of.month === of.now ? `${credits(Math.round(daily * daysOf(of.month).length))} by the month's end at this rate` : "the month is over";
-  const runway = daily > 0 ? duration(balance.available / daily) : "–";
-  /** @type {[string, string, string, string][]} */
+  const name = of.period.isMonth ? "month" : "period";
+  const forecast = isNow ? `${credits(Math.round((daily * (end - began)) / DAY_MS))} by the ${name}'s end at this rate` : `the ${name} is over`;
+  const usd = (/** @type {number} */ of) => (rate > 0 ? `≈ ${dollars(of / rate)}; ` : "");
+  /** @type {[string, string, import("./dom.js").Child, string][]} */
   const all = [
-    ["spent", "Spent", ofMicro(spent), forecast],
-    ["before", "Month before", ofMicro(before), before > 0 ? `now ${percent(Math.abs(spent - before), before)} ${spent < before ? "less" : "more"}` : "nothing to compare with"],
-    ["available", "Available", credits(balance.available), `${credits(balance.reserved)} reserved for open runs`],
-    ["runway", "Runway", runway, "of what is available, at this month's rate"],
-    ["failed", "Failed runs", percent(totals.failed, totals.runs), `${count(totals.failed)} of ${count(totals.runs)} runs, ${ofMicro(failed)} credits`],
-    ["each", "Cost per succeeded run", totals.succeeded > 0 ? credits(Math.round(spent / totals.succeeded) / 1e6) : "–", `${count(totals.succeeded)} succeeded`],
+    ["spent", "Spent", amountOf(spent), `${usd(spent / 1e6)}${forecast}`],
+    ["before", of.period.isMonth ? "Month before" : "Period before", amountOf(before), before > 0 ? `now ${percent(Math.abs(spent - before), before)} ${spent < before ? "less" : "more"}` : "nothing to compare with"],
+    ["failed", "Failed runs", percent(totals.failed, totals.runs), `${count(totals.failed)} of ${count(totals.runs)} runs, ${credits(Math.round(failed / 1e4) / 100)} credits`],
+    ["each", "Cost per succeeded run", totals.succeeded > 0 ? amountOf(Math.round(spent / totals.succeeded)) : "–", `${totals.succeeded > 0 ? usd(spent / 1e6 / totals.succeeded) : ""}${count(totals.succeeded)} succeeded`],
+    ["models", "Paid to providers", dollars(totals.modelUsd), `${amountText(totals.modelCredits)} credits of models, ${amountText(totals.computeCredits)} of compute`],
   ];
-  const cards = all.map(([id, name, value, note]) => h("li", { id: `card-${id}` }, h("div", { class: "name" }, name), h("div", { class: "value" }, value), h("div", { class: "note" }, note)));
-  fill(place, h("h2", {}, `${of.month}, credits`), h("ul", { class: "cards" }, cards), h("p", { class: "note" }, `Counted up to ${moment(month.asOf)}. Days are UTC.`));
+  // What is available, and for how long, is the organization's: it would mean something else beside filtered numbers.
+  if (of.filters.length === 0) {
+    const runway = daily > 0 ? duration(balance.available / daily) : "–";
+    all.splice(2, 0, ["available", "Available", amount(balance.available), `${usd(balance.available)}${credits(Math.round(balance.reserved * 100) / 100)} reserved for open runs`], ["runway", "Runway", runway, `of what is available, at this ${name}'s rate`]);
+  }
+  const cards = all.map(([id, title, value, text]) => h("li", { id: `card-${id}` }, h("div", { class: "name" }, title), h("div", { class: "value" }, value), h("div", { class: "note" }, text)));
+  fill(place, h("h2", {}, `${of.period.title}, credits`), h("ul", { class: "cards" }, cards), h("p", { class: "note" }, `Counted up to ${moment(found.asOf)}. Days are UTC. Point at a number for all its places.${rate > 0 ? ` A dollar is ${credits(rate)} credits now.` : ""}`));
 }
+
+/** Two places, as text. @param {number} credits */
+const amountText = (credits) => amount(credits).textContent ?? "";
 
 /** The groups of a report, largest first, with the amount of each on each day. @param {State} of @param {Report} found */
 function groups(of, found) {
-  const days = daysOf(of.month);
+  const days = of.period.parts;
   /** @type {Map<string, {name: string, values: number[], whole: number, runs: number, failed: number, credits: number, refunds: number}>} */
   const all = new Map();
   for (const row of found.rows) {
@@ -185,20 +238,21 @@ function groups(of, found) {
 function showChart(place, of, found) {
   const all = groups({ ...of, day: undefined }, found);
   if (all.every((group) => group.whole === 0)) {
-    fill(place, h("p", { class: "note" }, "Nothing was charged in this month, or nothing that these filters leave."));
+    fill(place, h("p", { class: "note" }, `Nothing was charged in this ${of.period.isMonth ? "month" : "period"}, or nothing that these filters leave.`));
     place.style.minHeight = "0";
     return;
   }
   const series = all.slice(0, MAX_SERIES).map(({ name, values }) => ({ name, values }));
   const rest = all.slice(MAX_SERIES);
   if (rest.length > 0) {
-    const values = daysOf(of.month).map((_, day) => rest.reduce((sum, group) => sum + (group.values[day] ?? 0), 0));
+    const values = of.period.parts.map((_, day) => rest.reduce((sum, group) => sum + (group.values[day] ?? 0), 0));
     series.push({ name: `${rest.length} others`, values });
   }
   const isOne = (/** @type {string | null} */ name) => name !== null && all.some((group) => group.name === name);
-  stackedDays(place, `credits by day and ${shownName(of.by)}`, daysOf(of.month), series, (day, name) => {
-    if (isOne(name)) open(of, { day, filters: [...of.filters.filter((one) => one.by !== of.by), { by: of.by, value: String(name) }], at: {} });
-    else open(of, { day, at: {} });
+  stackedDays(place, `credits by ${of.period.bucket} and ${shownName(of.by)}`, of.period.parts, series, of.day, (part, name) => {
+    if (of.period.bucket === "month") return openPeriod(of, part);
+    const others = of.filters.filter((one) => one.by !== of.by);
+    open(of, isOne(name) ? { day: part, filters: [...others, { by: of.by, value: String(name) }], at: {} } : { day: part, at: {} });
   });
   const legend = series.map((one, at) => {
     const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
@@ -206,55 +260,32 @@ function showChart(place, of, found) {
     return h("li", {}, swatch, isOne(one.name) ? link(one.name, () => filtered(of, of.by, one.name), `Filter by ${one.name}`) : one.name);
   });
   place.after(h("ul", { class: "legend", "aria-label": "What the colours are" }, legend));
-  announce(`${of.month}: ${ofMicro(net(found.totals))} credits.`);
+  announce(`${of.period.title}: ${ofMicro(net(found.totals))} credits.`);
 }
 
-/** @param {HTMLElement} place @param {State} of @param {Report} found @param {AbortSignal} signal */
-async function showTable(place, of, found, signal) {
+/** @param {HTMLElement} place @param {State} of @param {Report} found */
+function showTable(place, of, found) {
   const all = groups(of, found);
   const whole = all.reduce((sum, group) => sum + group.whole, 0);
   const sum = (/** @type {"credits" | "refunds" | "runs" | "failed"} */ of) => all.reduce((sum, group) => sum + group[of], 0);
-  const rows = all.map((group) => [link(group.name, () => filtered(of, of.by, group.name), `Show what ${group.name} is made of`), count(group.runs), count(group.failed), ofMicro(group.credits), ofMicro(group.refunds), ofMicro(group.whole), percent(group.whole, whole)]);
+  const rows = all.map((group) => [link(group.name, () => filtered(of, of.by, group.name), `Show what ${group.name} is made of`), count(group.runs), count(group.failed), amountOf(group.credits), amountOf(group.refunds), amountOf(group.whole), percent(group.whole, whole)]);
   const [runs, failed] = of.day || of.by === "model" ? [sum("runs"), sum("failed")] : [found.totals.runs, found.totals.failed];
   const columns = [{ name: shownName(of.by) }, ...["Runs", "Failed", "Charged", "Refunded", "Net credits", "Share"].map((name) => ({ name, number: true }))];
-  const period = of.day ?? of.month;
-  const note = of.by === "model" ? h("p", { class: "note" }, "A run counts once for each model that it used.") : null;
-  fill(place, table(`Credits by ${shownName(of.by)}, ${period}`, columns, rows, ["All", count(runs), count(failed), ofMicro(sum("credits")), ofMicro(sum("refunds")), ofMicro(whole), ""]), note);
-  if (of.filters.length === 0 && !of.day && Object.keys(of.at).length === 0) {
-    place.append(h("p", { class: "note" }, "Choose a row or a bar to see its work orders, runs and ledger entries."));
-    return;
-  }
-  const deeper = h("section", { "aria-label": "Work orders, runs and ledger entries" }, h("p", { class: "busy" }, "Reading the charges"));
-  place.append(deeper);
-  await panel(deeper, "Charges", signal, async () => {
-    const found = await charges(of.month, of.day, signal);
-    fill(deeper, drilled(found, of.filters, of.at, (at) => open(of, { at })));
-  });
-}
-
-/** @param {HTMLElement} place @param {AbortSignal} signal */
-async function showBudgets(place, signal) {
-  const found = await optional(get("/v1/budgets", { limit: "100" }, { signal }));
-  const title = h("h2", {}, "Budgets");
-  if ("missing" in found) return fill(place, title, h("p", { class: "note" }, found.missing));
-  const { budgets } = found.value;
-  if (budgets.length === 0) return fill(place, title, h("p", { class: "note" }, "There are none. awo finance budgets create makes one."));
-  fill(place, title, budgets.map((budget) => {
-    const used = budget.spentCredits + budget.reservedCredits;
-    const [label, value] = [`${credits(budget.spentCredits)} spent and ${credits(budget.reservedCredits)} reserved of ${credits(budget.limitCredits)}`, Math.min(used, budget.limitCredits)];
-    const scope = Object.entries(budget.scope).map(([name, of]) => (typeof of === "object" && of !== null ? Object.values(of).join(" = ") : `${name} ${String(of)}`)).join(", ");
-    const over = used >= budget.limitCredits;
-    return h("div", { class: "budget" }, h("h3", {}, budget.name), h("progress", { max: budget.limitCredits, value, "aria-label": `${budget.name}: ${label}` }),
-      h("p", { class: over ? "bad" : "note" }, `${label} (${percent(used, budget.limitCredits)}), forecast ${credits(budget.forecastCredits)}; ${credits(budget.remainingCredits)} left in this ${budget.period}. ${scope || "The whole organization"}; at the limit: ${budget.onLimit}.`));
-  }));
+  const when = of.day ?? of.period.title;
+  if (of.day && all.every((group) => group.runs === 0 && group.whole === 0 && group.refunds === 0)) return fill(place, h("p", { class: "note" }, `Nothing was booked on ${of.day}.`));
+  const isUnknown = of.by.startsWith("label:") && all.length > 0 && all.every((group) => group.name === "(none)");
+  fill(place, isUnknown ? h("p", { class: "warn" }, `No charge of this period has the label ${of.by.slice(6)}. Is it written right, and declared? An operator declares cost labels: \`awo admin set-cost-labels\`.`) : null,
+    table(`Credits by ${shownName(of.by)}, ${when}`, columns, rows, ["All", count(runs), count(failed), amountOf(sum("credits")), amountOf(sum("refunds")), amountOf(whole), ""]),
+    of.by === "model" ? h("p", { class: "note" }, "A run counts once for each model that it used.") : null,
+    isDeeper(of) ? null : h("p", { class: "note" }, "Choose a row or a bar to see its work orders, runs and ledger entries."));
 }
 
 /** @param {State} of */
 function downloads(of) {
+  const { from, to, bucket, months, text, isMonth } = of.period;
   const only = Object.fromEntries(of.filters.map((filter) => [filter.by, filter.value]));
-  const query = { from: `${of.month}-01`, to: `${monthPlus(of.month, 1)}-01`, groupBy: of.by, bucket: "day", ...only };
+  const query = { from, to, groupBy: of.by, bucket, ...only };
   return h("section", {}, h("h2", {}, "Downloads"), h("div", { class: "row" },
-    download("This report as CSV", "/v1/usage/report", query, "text/csv", `costs-${of.month}.csv`),
-    download("All charges as FOCUS 1.2", "/v1/exports/focus", { month: of.month }, "text/csv", `focus-${of.month}.csv`)));
+    download("This report as CSV", "/v1/usage/report", query, "text/csv", `costs-${text}.csv`),
+    months.map((month) => download(isMonth ? "All charges as FOCUS 1.2" : `All charges of ${month} as FOCUS 1.2`, "/v1/exports/focus", { month }, "text/csv", `focus-${month}.csv`))));
 }
-

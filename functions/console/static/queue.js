@@ -17,8 +17,8 @@ export async function showQueue(place, signal) {
   if ("missing" in found) return fill(place, note(found.missing));
   const { stats, status, utilization } = found.value.data;
   const waiting = `${count(stats.waiting)} of at most ${count(stats.maxQueueSize)} wait`;
-  fill(place, h("progress", { max: 1, value: Math.min(utilization, 1), "aria-label": waiting }),
-    h("p", {}, `${waiting}; ${count(stats.running)} of ${count(stats.maxConcurrent)} slots are taken. The queue is `, outcome(status), ". ",
+  fill(place, stats.waiting > 0 ? h("progress", { max: 1, value: Math.min(utilization, 1), "aria-label": waiting }) : null,
+    h("p", { class: "note" }, `${waiting}; ${count(stats.running)} of ${count(stats.maxConcurrent)} slots are taken. The queue is `, outcome(status), ". ",
       stats.waiting > 0 ? anchor("What they wait for", "queue") : null));
 }
 

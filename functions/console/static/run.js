@@ -5,10 +5,11 @@ import { get, optional, reason } from "./api.js";
 import { showActions } from "./actions.js";
 import { showChecks } from "./checks.js";
 import { showDiff } from "./diff.js";
-import { anchor, announce, block, facts, fill, h, note, outcome, problem } from "./dom.js";
+import { anchor, announce, block, facts, fill, h, note, outcome, outward, problem } from "./dom.js";
 import { between, count, credits, moment, usd } from "./format.js";
 import { Phases } from "./phases.js";
 import { follow } from "./stream.js";
+import { pullRequest } from "./thread.js";
 
 /** Most events that the timeline shows, and most characters of output. */
 const MAX_EVENTS = 500;
@@ -34,9 +35,9 @@ export async function showRun(place, id, signal) {
   const [output, timeline] = [new Output(), new Timeline()];
   const title = (/** @type {string} */ text) => h("h2", {}, text);
   fill(part("checks"), note("Nothing was verified yet."));
-  fill(place, h("p", {}, anchor("‹ All runs", "runs")), h("h2", { class: "id" }, id), part("top"), part("prompt"), part("error"), part("actions"),
-    title("What the agent writes"), output.place, title("Checks of the last verification"), part("checks"), title("What it changed"), part("diff"),
-    title("Phases"), part("phases"), title("The run and its work order"), part("facts"), title("Timeline"), timeline.place);
+  const work = h("div", {}, part("prompt"), title("What the agent writes"), output.place, title("Checks of the last verification"), part("checks"), title("What it changed"), part("diff"), title("Timeline"), timeline.place);
+  const about = h("aside", { "aria-label": "The run and its work order" }, title("Phases"), part("phases"), title("The run and its work order"), part("facts"));
+  fill(place, h("p", {}, anchor("‹ All runs", "runs")), h("h2", { class: "id" }, id), part("top"), part("actions"), part("error"), h("div", { class: "beside" }, work, about));
   const phases = new Phases();
   if ("value" in order) fill(part("prompt"), title("Prompt"), prompt(order.value.taskPrompt));
   let current = run;
@@ -175,18 +176,17 @@ async function showChanges(place, id, signal) {
   showDiff(place, found.value);
 }
 
-/** @param {string} url */
-const outward = (url) => (url.startsWith("https://") ? h("a", { href: url, rel: "noreferrer noopener", target: "_blank" }, url) : url);
-
 /** @param {HTMLElement} place @param {Run} run @param {{value: Order} | {missing: string}} order */
 function showFacts(place, run, order) {
   /** @type {[string, import("./dom.js").Child][]} */
   const rows = [
     ["Work order", anchor(run.workOrderId, "runs", { order: run.workOrderId })], ["Tenant", [run.tenantContext?.tenantId, run.tenantContext?.tenantUserId].filter(Boolean).join(", ") || "–"],
     ["Created at", moment(run.createdAt)], ["Started at", moment(run.startedAt)], ["Completed at", moment(run.completedAt)],
-    ["Cost", cost(run)],
+    ["Cost", cost(run)], ["Tokens", tokens(run)],
     ["Branch", run.branch ?? "–"], ["Commit", run.commit ?? "–"], ["Pull request", run.prUrl ? outward(run.prUrl) : "–"],
   ];
+  if (run.gateChanged?.length) rows.push(["Changed files that decide what is checked", run.gateChanged.join(", ")]);
+  if (run.testsChanged?.length) rows.push(["Changed tests", run.testsChanged.join(", ")]);
   if ("value" in order) {
     const of = order.value;
     rows.splice(1, 0, ["Thread", h("span", {}, anchor(of.threadId, "thread", { id: of.threadId }), `, turn ${of.turn}`)],
@@ -194,11 +194,22 @@ function showFacts(place, run, order) {
       ["Agent", [of.agent.type, of.agent.model, of.agent.command?.join(" ")].filter(Boolean).join(" ")],
       ["Profile", of.harness], ["Environment", of.environment ?? "–"],
       ["Labels", Object.entries(of.metadata ?? {}).map(([name, value]) => `${name} = ${value}`).join(", ") || "–"]);
-    if (of.origin?.scheduleId) rows.push(["Schedule", anchor(of.origin.scheduleId, "schedules", { id: of.origin.scheduleId })]);
+    const { origin } = of;
+    if (origin?.scheduleId) rows.push(["Schedule", anchor(origin.scheduleId, "schedules", { id: origin.scheduleId })]);
+    if (origin?.triggerId) rows.push(["Trigger", anchor(origin.triggerId, "triggers", { id: origin.triggerId })], ["Event about", [origin.subject, origin.actor].filter(Boolean).join(", by ") || "–"]);
+    if (origin?.url) rows.push(["Its page", outward(origin.url)]);
+    if (of.parentId) rows.push(["Parent", anchor(of.parentId, "runs", { order: of.parentId })]);
+    if (of.pullRequest) rows.push(["State of the pull request", pullRequest(of.pullRequest)]);
   } else {
     rows.push(["Prompt, repository, labels", order.missing]);
   }
   fill(place, facts("The run", rows));
+}
+
+/** @param {Run} run */
+function tokens(run) {
+  const models = Object.entries(run.usage?.byModel ?? {});
+  return models.length === 0 ? "–" : h("ul", { class: "lines" }, models.map(([name, of]) => h("li", {}, `${name}: ${count(of.inputTokens)} in, ${count(of.outputTokens)} out`)));
 }
 
 /** The charge of a run, with a way to its entry of the ledger. @param {Run} run */

@@ -6,6 +6,7 @@ import { anchor, fill, h, note, outcome, problem, table } from "./dom.js";
 import { between, count, credits, moment } from "./format.js";
 import { showQueue } from "./queue.js";
 import { showMissing, showRun } from "./run.js";
+import { may } from "./scopes.js";
 
 /** How often the list is read again. */
 const REFRESH_MS = 5_000;
@@ -18,7 +19,7 @@ const MAX_PROMPT = 90;
 
 /** @typedef {Awaited<ReturnType<typeof get<"/v1/runs">>>["runs"][number]} Run */
 /** @typedef {Awaited<ReturnType<typeof get<"/v1/work-orders">>>["workOrders"][number]} Order */
-/** @typedef {{status: string, tenant: string, agent: string, repository: string, from: string, to: string, order: string}} Filters */
+/** @typedef {{status: string, tenant: string, agent: string, repository: string, from: string, to: string, cost: string, order: string}} Filters */
 /** @typedef {{runs: Run[], total: number, next: string, searched: number}} Found */
 
 /** The work orders that were read: what of them is shown does not change. @type {Map<string, Order>} */
@@ -37,9 +38,10 @@ export async function showRuns(place, where, signal) {
   }
   const of = filters(where);
   const [queue, list] = [h("section", {}), h("section", {}, h("p", { class: "busy" }, "Reading the runs"))];
+  const mayCreate = await may("work-orders:write").catch(() => true);
   const submit = anchor("New work order", "submit");
   submit.className = "button";
-  fill(place, h("h2", {}, "Queue"), queue, h("div", { class: "row between" }, h("h2", {}, "Runs"), submit), controls(of), list);
+  fill(place, h("div", { class: "row between" }, h("h2", {}, "Runs"), mayCreate ? submit : null), queue, controls(of), list);
   let cursor = where.get("cursor") ?? "";
   const refresh = async () => {
     if (signal.aborted) return;
@@ -62,18 +64,18 @@ export async function showRuns(place, where, signal) {
 function filters(where) {
   const of = (/** @type {string} */ name) => where.get(name) ?? "";
   const status = of("status");
-  return { status: STATUSES.includes(status) ? status : "", tenant: of("tenant"), agent: of("agent"), repository: of("repository"), from: of("from"), to: of("to"), order: of("order") };
+  return { status: STATUSES.includes(status) ? status : "", tenant: of("tenant"), agent: of("agent"), repository: of("repository"), from: of("from"), to: of("to"), cost: of("cost"), order: of("order") };
 }
 
 /** Whether the service cannot filter by all of it. @param {Filters} of */
-const searches = (of) => Boolean(of.agent || of.repository || of.from || of.to);
+const searches = (of) => Boolean(of.agent || of.repository || of.from || of.to || of.cost);
 
 /** @param {Filters} of */
 function controls(of) {
-  const input = (/** @type {"tenant" | "agent" | "repository" | "from" | "to"} */ name, type = "search") => h("input", { type, name, value: of[name], maxlength: 1_000 });
+  const input = (/** @type {"tenant" | "agent" | "repository" | "from" | "to" | "cost"} */ name, type = "search", more = {}) => h("input", { type, name, value: of[name], maxlength: 1_000, ...more });
   const select = h("select", { name: "status" }, ["", ...STATUSES].map((name) => h("option", { value: name, selected: name === of.status }, name || "all")));
   const id = h("input", { type: "search", value: of.order, placeholder: "run_… or wo_…", maxlength: 64 });
-  const inputs = { tenant: input("tenant"), agent: input("agent"), repository: input("repository"), from: input("from", "date"), to: input("to", "date") };
+  const inputs = { tenant: input("tenant"), agent: input("agent"), repository: input("repository"), from: input("from", "date"), to: input("to", "date"), cost: input("cost", "number", { min: 0, step: "any" }) };
   const apply = () => {
     const written = id.value.trim();
     if (written.startsWith("run_")) return go("runs", { run: written });
@@ -86,7 +88,7 @@ function controls(of) {
   const isOpen = searches(of) || Boolean(of.tenant || of.order);
   const form = h("form", { class: "filters" }, h("div", { class: "row" }, h("label", {}, "Status", select), h("label", {}, "Id of a run or work order", id)),
     h("details", { open: isOpen }, h("summary", {}, "More filters"), h("div", { class: "row" }, h("label", {}, "Tenant", inputs.tenant), h("label", {}, "Agent", inputs.agent),
-      h("label", {}, "Repository contains", inputs.repository), h("label", {}, "Created from", inputs.from), h("label", {}, "until", inputs.to))),
+      h("label", {}, "Repository contains", inputs.repository), h("label", {}, "Created from", inputs.from), h("label", {}, "until", inputs.to), h("label", {}, "Credits at least", inputs.cost))),
     h("div", { class: "row" }, h("button", { type: "submit" }, "Show"), isOpen || of.status ? anchor("No filter", "runs") : null));
   form.addEventListener("submit", (event) => { event.preventDefault(); apply(); });
   return form;
@@ -151,6 +153,7 @@ async function search(of, cursor, signal) {
 function matches(run, of) {
   const day = run.createdAt.slice(0, 10);
   if ((of.from && day < of.from) || (of.to && day > of.to)) return false;
+  if (of.cost && (run.cost?.credits ?? 0) < Number(of.cost)) return false;
   const order = orders.get(run.workOrderId);
   if (of.agent && !`${order?.agent.type} ${order?.agent.model ?? ""}`.includes(of.agent)) return false;
   return !of.repository || Boolean(order?.workspaceSource.repository.includes(of.repository));

@@ -1,5 +1,5 @@
 // The scopes of the key. The service tells no key what it may do, but refuses for the scope before anything else:
-// a list, or a call about something that cannot exist, shows it and changes nothing.
+// a list, a call about something that cannot exist, or a body without anything shows it and changes nothing.
 
 import { ApiError, fetched, post } from "./api.js";
 
@@ -16,11 +16,17 @@ export const SCOPES = /** @type {const} */ ({
   "schedules:write": { write: `/v1/schedules/sch_${NOTHING}/resume`, use: "Fire and resume" },
   "webhooks:read": { read: "/v1/webhooks", use: "Webhooks and their deliveries" },
   "webhooks:write": { write: `/v1/webhooks/wh_${NOTHING}/test`, use: "Test and redeliver" },
+  "triggers:read": { read: "/v1/triggers", use: "Triggers, inboxes and their deliveries" },
+  "triggers:write": { write: `/v1/inboxes/inb_${NOTHING}/rotate-secret`, use: "Replay deliveries" },
   "environments:read": { read: "/v1/environments", use: "Environments" },
+  "environments:write": { write: "/v1/environments", use: "Write environments" },
   "templates:read": { read: "/v1/templates", use: "Templates" },
+  "templates:write": { write: "/v1/templates", use: "Write templates" },
   "profiles:read": { read: "/api/v1/profiles", use: "Profiles" },
+  "profiles:write": { write: "/api/v1/profiles", use: "Write profiles" },
   "credits:read": { read: "/v1/credits", use: "Money and invoices" },
   "budgets:read": { read: "/v1/budgets", use: "Budgets" },
+  "budgets:write": { write: "/v1/budgets", use: "Write budgets" },
 });
 
 /** @typedef {keyof typeof SCOPES} Scope */
@@ -48,8 +54,8 @@ async function read(scope) {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status === 403) return false;
-    // Nothing has that id, or this service lacks the resource: the scope was there.
-    if (error.status === 404) return true;
+    // Nothing has that id, a body says nothing, or this service lacks the resource: the scope was there.
+    if (error.status === 404 || error.status === 400) return true;
     throw error;
   }
 }

@@ -2,9 +2,9 @@
 // check are those of `awo finance verify`, with the report in the place of the ledger's single entries.
 
 import { get, MAX_PAGES, optional, reason, report } from "./api.js";
-import { announce, fill, h, problem, table } from "./dom.js";
+import { anchor, announce, fill, h, problem, table } from "./dom.js";
 import { download } from "./download.js";
-import { credits, micro, moment, monthPlus } from "./format.js";
+import { amount, micro, moment, monthPlus } from "./format.js";
 
 /** @typedef {Awaited<ReturnType<typeof get<"/v1/statements">>>["statements"][number]} Statement */
 
@@ -16,13 +16,18 @@ export async function showStatements(place, signal) {
   const { statements } = found.value;
   if (statements.length === 0) return fill(place, title, h("p", { class: "note" }, "There are none yet."));
   const amounts = ["Opening balance", "Purchases", "Deductions", "Refunds", "Closing balance"].map((name) => ({ name, number: true }));
-  const rows = statements.map((one) => [one.month, one.status, ...[one.openingBalance, one.purchases, one.deductions, one.refunds, one.closingBalance].map(credits), moment(one.closedAt),
+  const rows = statements.map((one) => [one.month, one.status, ...[one.openingBalance, one.purchases, one.deductions, one.refunds, one.closingBalance].map(amount), moment(one.closedAt),
     h("span", {}, download("CSV", `/v1/statements/${encodeURIComponent(one.month)}`, {}, "text/csv", `statement-${one.month}.csv`), " ", download("for print", `/v1/statements/${encodeURIComponent(one.month)}`, {}, "text/html", `statement-${one.month}.html`))]);
-  const corrections = statements.flatMap((one) => one.corrections.map((of) => [one.month, of.month, of.type, credits(of.credits), of.runId, of.id]));
+  const corrections = statements.flatMap((one) => one.corrections.map((of) => [one.month, of.month, of.type, amount(of.credits), of.runId ? anchor(of.runId, "runs", { run: of.runId }, `Run ${of.runId}`) : "–", entryOf(one.month, of)]));
   fill(place, title, table("Statements by month", [{ name: "Month" }, { name: "Status" }, ...amounts, { name: "Closed at" }, { name: "Download" }], rows),
     h("div", { class: "row" }, checker(signal)),
     corrections.length === 0 ? h("p", { class: "note" }, "Nothing was booked later about runs of an earlier month.")
       : table("Booked later about runs of earlier months", [{ name: "Booked in" }, { name: "About" }, { name: "Type" }, { name: "Credits", number: true }, { name: "Run" }, { name: "Ledger entry" }], corrections));
+}
+
+/** The way to a ledger entry that was booked later. @param {string} month @param {Statement["corrections"][number]} of */
+function entryOf(month, of) {
+  return of.runId ? anchor(of.id, "money", { month, run: of.runId, entry: of.id }) : of.id;
 }
 
 /** A button that checks all closed months, and what it found. @param {AbortSignal} signal */

@@ -4,6 +4,7 @@ import { get, intention, post, reason } from "./api.js";
 import { anchor, announce, facts, fill, h, link, outcome, problem } from "./dom.js";
 import { moment } from "./format.js";
 import { showPages } from "./list.js";
+import { may } from "./scopes.js";
 
 const STATUSES = ["pending", "delivered", "abandoned"];
 const LIMIT = "50";
@@ -28,7 +29,7 @@ export async function showWebhooks(place, where, signal) {
 
 /** @param {HTMLElement} place @param {string} id @param {string} status @param {AbortSignal} signal */
 async function showWebhook(place, id, status, signal) {
-  const of = await get("/v1/webhooks/{id}", {}, { path: { id }, signal });
+  const [of, mayWrite] = await Promise.all([get("/v1/webhooks/{id}", {}, { path: { id }, signal }), may("webhooks:write").catch(() => true)]);
   const [said, list] = [h("div", {}), h("section", {}, h("p", { class: "busy" }, "Reading the deliveries"))];
   const wanted = STATUSES.includes(status) ? status : "";
   const select = h("select", {}, ["", ...STATUSES].map((name) => h("option", { value: name, selected: name === wanted }, name || "all")));
@@ -41,13 +42,13 @@ async function showWebhook(place, id, status, signal) {
   fill(place, h("p", {}, anchor("‹ All webhooks", "webhooks")), h("h2", { class: "id" }, of.url),
     facts("The webhook", [["Id", of.id], ["State", outcome(of.enabled ? "on" : "off")], ["Events", of.events.join(", ")], ["Description", of.description ?? "–"], ["Created at", moment(of.createdAt)],
       ...(of.disabledReason ? [/** @type {[string, string]} */ (["Disabled", `${of.disabledReason}, ${moment(of.disabledAt)}`])] : [])]),
-    h("div", { class: "row" }, test), h("h2", {}, "Deliveries"), h("div", { class: "row" }, h("label", {}, "Status", select), h("button", { type: "button", onclick: () => void read() }, "Read again")), said, list);
+    mayWrite && h("div", { class: "row" }, test), h("h2", {}, "Deliveries"), h("div", { class: "row" }, h("label", {}, "Status", select), h("button", { type: "button", onclick: () => void read() }, "Read again")), said, list);
   await read();
 }
 
 /** @param {HTMLElement} list @param {HTMLElement} said @param {string} id @param {string} status @param {AbortSignal} signal */
 async function deliveries(list, said, id, status, signal) {
-  const again = intention();
+  const [again, mayWrite] = [intention(), await may("webhooks:write").catch(() => true)];
   const redeliver = (/** @type {Delivery} */ of) => act(said, async () => {
     const path = `/v1/webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(of.id)}/redeliver`;
     const made = /** @type {{id: string}} */ (await again(path));
@@ -56,9 +57,9 @@ async function deliveries(list, said, id, status, signal) {
   });
   await showPages(list, {
     caption: "Deliveries, newest first", none: status ? `No delivery is ${status}.` : "Nothing was delivered yet.",
-    columns: [{ name: "Delivery" }, { name: "Event" }, { name: "Status" }, { name: "Attempts" }, { name: "Run" }, { name: "Created at" }, { name: "Again" }],
+    columns: [{ name: "Delivery" }, { name: "Event" }, { name: "Status" }, { name: "Attempts" }, { name: "Run" }, { name: "Created at" }, ...(mayWrite ? [{ name: "Again" }] : [])],
     row: (/** @type {Delivery} */ of) => [of.id, of.eventType, outcome(of.status), attempts(of), of.runId ? anchor(of.runId.slice(-8), "runs", { run: of.runId }, `Run ${of.runId}, ${of.runId.slice(-8)}`) : "–", moment(of.createdAt),
-      of.status === "pending" ? "" : link("Redeliver", () => void redeliver(of), `Redeliver ${of.id}`)],
+      ...(mayWrite ? [of.status === "pending" ? "" : link("Redeliver", () => void redeliver(of), `Redeliver ${of.id}`)] : [])],
   }, async (cursor) => {
     const page = await get("/v1/webhooks/{id}/deliveries", { limit: LIMIT, ...(status ? { status } : {}), ...(cursor ? { cursor } : {}) }, { path: { id }, signal });
     return { items: page.deliveries, total: page.total, next: page.nextCursor };
