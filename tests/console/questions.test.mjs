@@ -151,7 +151,7 @@ test("8, 9 and 10: what a result costs, where the month will end, and how long t
   const each = await card(open, "each");
   if (each === "–") assert.equal(line(text, "per result"), "");
   else assert.equal(shown(each), first(line(text, "per result")));
-  const forecast = shown(/^[\d,.]+/.exec(await open.locator("#card-spent .note").textContent())[0]);
+  const forecast = shown(/([\d,.]+) by the month's end/.exec(await open.locator("#card-spent .note").textContent())[1]);
   assert.ok(Math.abs(forecast - first(line(text, "forecast"))) <= FORECAST_CREDITS * 1e6, `${forecast}: ${text}`);
   const balance = await json("credits");
   assert.equal(shown(await card(open, "available")), micro(balance.available));
@@ -234,7 +234,9 @@ for (const [name, provider, change, finding] of [
     await open.getByText(finding === "agrees" ? `${month} agrees.` : `${month} does not agree.`).first().waitFor();
     const number = (value) => (value === null || value === undefined ? "–" : new Intl.NumberFormat("en", { maximumFractionDigits: 9 }).format(value));
     const signed = (value) => new Intl.NumberFormat("en", { signDisplay: "exceptZero", minimumFractionDigits: 2, maximumFractionDigits: 2 }).format(value);
-    const cells = (one, first) => [first, number(one.ours.inputTokens + one.ours.outputTokens), number(one.theirs.inputTokens + one.theirs.outputTokens), signed(one.tokensErrorPercent),
+    const off = (ours, theirs) => signed(theirs === 0 ? (ours === 0 ? 0 : 100) : ((ours - theirs) * 100) / theirs);
+    const [input, output] = ["inputTokens", "outputTokens"];
+    const cells = (one, first) => [first, ...[input, output].flatMap((of) => [number(one.ours[of]), number(one.theirs[of]), off(one.ours[of], one.theirs[of])]),
       number(one.ours.usd), number(one.theirs.usd), signed(one.usdErrorPercent), one.finding];
     assert.deepEqual(await rows(open, /^Models in/), told.models.map((one) => cells(one, one.model)));
     const differ = told.days.filter((one) => one.finding !== "agrees");

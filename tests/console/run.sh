@@ -12,4 +12,4 @@ if [ $# -gt 2 ]; then
     exec node "$here/measure.mjs" "$3"
 fi
 "$here/check-types.sh" "$1"
-node --test --test-reporter spec "$here/console.test.mjs" "$here/questions.test.mjs"
+node --test --test-reporter spec "$here/console.test.mjs" "$here/engineers.test.mjs" "$here/finance.test.mjs" "$here/questions.test.mjs"

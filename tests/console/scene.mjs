@@ -77,7 +77,7 @@ export async function opened(hash = "#/money", key = service.key, { base = servi
   await page.addInitScript(() => addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("console", (message) => {
-    const isOfStatus = /status of (401|403|404|500)|net::ERR_FAILED/.test(message.text());
+    const isOfStatus = /status of (400|401|403|404|409|500)|net::ERR_FAILED/.test(message.text());
     if (message.type() === "error" && !isOfStatus) faults.push(`console: ${message.text()}`);
   });
   page.on("request", (request) => {
@@ -110,7 +110,10 @@ export async function whole(page) {
 export async function rows(page, caption) {
   const table = page.locator("table", { has: page.locator("caption", { hasText: caption }) });
   await table.waitFor();
-  return table.locator("tbody tr, tfoot tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+  return cells(table.locator("tbody tr, tfoot tr"));
 }
 
-export const card = async (page, id) => (await page.locator(`#card-${id} .value`).textContent()) ?? "";
+/** The cells of some rows: a number that is shown with two places has all of them behind it. */
+export const cells = (rows) => rows.evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.querySelector("data")?.value ?? cell.textContent)));
+
+export const card = (page, id) => page.locator(`#card-${id} .value`).evaluate((of) => of.querySelector("data")?.value ?? of.textContent ?? "");

@@ -2,7 +2,7 @@
 // that table. Days can be walked through with the arrow keys and chosen with Enter, or with a click.
 
 import { h, fill } from "./dom.js";
-import { credits } from "./format.js";
+import { amount, credits } from "./format.js";
 
 /** Colours that people with colour blindness can distinguish, on light and on dark; then they begin again. */
 export const COLOURS = ["#2f6fbf", "#d98a00", "#0f8a6a", "#c2477f", "#7a5ad1", "#4f9fb8", "#a8612f", "#6c7480"];
@@ -91,8 +91,8 @@ export function stackedDays(place, title, days, series, marked, choose) {
     const lines = series.filter((one) => (one.values[day] ?? 0) !== 0);
     const sum = series.reduce((all, one) => all + Math.round((one.values[day] ?? 0) * 1e6), 0) / 1e6;
     fill(tip, h("strong", {}, name), h("table", {}, h("tbody", {},
-      lines.map((one) => h("tr", {}, h("td", {}, one.name), h("td", { class: "number" }, credits(one.values[day] ?? 0)))),
-      h("tr", {}, h("td", {}, "All"), h("td", { class: "number" }, credits(sum))))));
+      lines.map((one) => h("tr", {}, h("td", {}, one.name), h("td", { class: "number" }, amount(one.values[day] ?? 0)))),
+      h("tr", {}, h("td", {}, "All"), h("td", { class: "number" }, amount(sum))))));
     tip.style.left = `${Math.max(4, Math.min(left + 76, place.clientWidth - 190))}px`;
     tip.style.top = "12px";
   }

@@ -95,6 +95,7 @@ export async function showMoney(place, where, signal) {
   if (isDeeper(of)) void panel(deeper, "Charges", signal, () => showDeeper(deeper, of, signal));
   try {
     const read = await found;
+    offerLabels(of, read.labels);
     showChart(chart, of, read);
     showTable(below, of, read);
   } catch (error) {
@@ -148,21 +149,24 @@ function controls(of) {
     else if (quick.value) openPeriod(of, quick.value);
   } }, isChoice ? null : h("option", { value: "", selected: true }, of.period.title), all.map(([value, name]) => h("option", { value, selected: value === text }, name)), h("option", { value: "days" }, "Days…"));
   const step = (/** @type {string} */ sign, /** @type {number} */ by, /** @type {string} */ name) => h("button", { type: "button", "aria-label": isMonth ? name : name.replace("Month", "Period").replace("month", "period"), disabled: by > 0 && to > `${of.now}-31`, onclick: () => openPeriod(of, stepped(of.period, by)) }, sign);
-  return h("div", { class: "controls" }, h("div", { class: "row" }, step("‹", -1, "Month before"), h("label", {}, "Month", month), step("›", 1, "Next month"), h("label", {}, "Period", quick), ...grouping(of)), days);
+  return h("div", { class: "controls" }, h("div", { class: "row" }, step("‹", -1, "Month before"), h("label", {}, "Month", month), step("›", 1, "Next month"), h("label", {}, "Period", quick), grouping(of)), days);
 }
+
+/** The id of what costs are divided by: the report says which labels there are. */
+const GROUPING = "grouping";
 
 /** What costs are divided by. @param {State} of */
 function grouping(of) {
-  const isLabel = of.by.startsWith("label:");
-  const label = h("input", { type: "text", value: isLabel ? of.by.slice(6) : "", maxlength: 64, placeholder: "team", onchange: () => label.value && open(of, { by: `label:${label.value}`, at: {} }) });
-  const labelled = h("label", {}, "Name of the label", label);
-  labelled.hidden = !isLabel;
-  const by = h("select", { onchange: () => {
-    labelled.hidden = by.value !== "label";
-    if (by.value === "label") label.focus();
-    else open(of, { by: by.value, at: {} });
-  } }, [...Object.keys(GROUPS), "label"].map((name) => h("option", { value: name, selected: isLabel ? name === "label" : name === of.by }, name === "label" ? "cost label…" : shownName(name))));
-  return [h("label", {}, "Divided by", by), labelled];
+  const all = [...Object.keys(GROUPS), ...(of.by.startsWith("label:") ? [of.by] : [])];
+  const by = h("select", { id: GROUPING, onchange: () => open(of, { by: by.value, at: {} }) }, all.map((name) => h("option", { value: name, selected: name === of.by }, shownName(name))));
+  return h("label", {}, "Divided by", by);
+}
+
+/** Offers the declared labels. @param {State} of @param {string[]} labels */
+function offerLabels(of, labels) {
+  const by = document.getElementById(GROUPING);
+  const more = labels.map((name) => `label:${name}`).filter((name) => name !== of.by);
+  by?.append(...more.map((name) => h("option", { value: name }, shownName(name))));
 }
 
 /** What is filtered by, each with a way back. @param {State} of */
@@ -199,7 +203,7 @@ function showCards(place, of, balance, rate, found, last) {
     ["before", of.period.isMonth ? "Month before" : "Period before", amountOf(before), before > 0 ? `now ${percent(Math.abs(spent - before), before)} ${spent < before ? "less" : "more"}` : "nothing to compare with"],
     ["failed", "Failed runs", percent(totals.failed, totals.runs), `${count(totals.failed)} of ${count(totals.runs)} runs, ${credits(Math.round(failed / 1e4) / 100)} credits`],
     ["each", "Cost per succeeded run", totals.succeeded > 0 ? amountOf(Math.round(spent / totals.succeeded)) : "–", `${totals.succeeded > 0 ? usd(spent / 1e6 / totals.succeeded) : ""}${count(totals.succeeded)} succeeded`],
-    ["models", "Paid to providers", dollars(totals.modelUsd), `${amountText(totals.modelCredits)} credits of models, ${amountText(totals.computeCredits)} of compute`],
+    ["models", "Paid to providers", dollars(totals.modelUsd), `${amountText(totals.modelCredits)} credits of models, ${amountText(totals.computeCredits)} of compute; ${amountText(totals.cappedCredits)} of them above holds, so not charged`],
   ];
   // What is available, and for how long, is the organization's: it would mean something else beside filtered numbers.
   if (of.filters.length === 0) {
@@ -273,8 +277,8 @@ function showTable(place, of, found) {
   const columns = [{ name: shownName(of.by) }, ...["Runs", "Failed", "Charged", "Refunded", "Net credits", "Share"].map((name) => ({ name, number: true }))];
   const when = of.day ?? of.period.title;
   if (of.day && all.every((group) => group.runs === 0 && group.whole === 0 && group.refunds === 0)) return fill(place, h("p", { class: "note" }, `Nothing was booked on ${of.day}.`));
-  const isUnknown = of.by.startsWith("label:") && all.length > 0 && all.every((group) => group.name === "(none)");
-  fill(place, isUnknown ? h("p", { class: "warn" }, `No charge of this period has the label ${of.by.slice(6)}. Is it written right, and declared? An operator declares cost labels: \`awo admin set-cost-labels\`.`) : null,
+  const isUnknown = of.by.startsWith("label:") && !found.labels.includes(of.by.slice("label:".length));
+  fill(place, isUnknown ? h("p", { class: "warn" }, `${of.by.slice("label:".length)} is no declared cost label. ${found.labels.length > 0 ? `These are: ${found.labels.join(", ")}.` : "None is."} An operator declares them: \`awo admin set-cost-labels\`.`) : null,
     table(`Credits by ${shownName(of.by)}, ${when}`, columns, rows, ["All", count(runs), count(failed), amountOf(sum("credits")), amountOf(sum("refunds")), amountOf(whole), ""]),
     of.by === "model" ? h("p", { class: "note" }, "A run counts once for each model that it used.") : null,
     isDeeper(of) ? null : h("p", { class: "note" }, "Choose a row or a bar to see its work orders, runs and ledger entries."));
@@ -287,5 +291,5 @@ function downloads(of) {
   const query = { from, to, groupBy: of.by, bucket, ...only };
   return h("section", {}, h("h2", {}, "Downloads"), h("div", { class: "row" },
     download("This report as CSV", "/v1/usage/report", query, "text/csv", `costs-${text}.csv`),
-    months.map((month) => download(isMonth ? "All charges as FOCUS 1.2" : `All charges of ${month} as FOCUS 1.2`, "/v1/exports/focus", { month }, "text/csv", `focus-${month}.csv`))));
+    months.filter((month) => month <= of.now).map((month) => download(isMonth ? "All charges as FOCUS 1.2" : `All charges of ${month} as FOCUS 1.2`, "/v1/exports/focus", { month }, "text/csv", `focus-${month}.csv`))));
 }

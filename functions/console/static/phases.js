@@ -42,7 +42,7 @@ export class Phases {
   /** Time goes on, and the rest of the table stays: somebody may be in it. */
   tick() {
     const last = this.#all.at(-1);
-    if (this.#running && last) this.#running.textContent = `${between(last.from)} so far`;
+    if (this.#running && last) this.#running.textContent = `${between(last.from)}…`;
   }
 
   /** @param {HTMLElement} place */
@@ -50,10 +50,10 @@ export class Phases {
     // What took no time to speak of only lengthens the list.
     const long = this.#all.filter((phase) => !phase.to || Date.parse(phase.to) - Date.parse(phase.from) >= 20);
     if (long.length === 0) return place.replaceChildren(note("Nothing has begun."));
-    const rows = long.map((phase) => [phase.name, moment(phase.from), h("span", {}, between(phase.from, phase.to))]);
+    const rows = long.map((phase) => [phase.name, moment(phase.from).slice(11, 19), h("span", {}, between(phase.from, phase.to))]);
     const last = long.at(-1);
     this.#running = last && !last.to ? /** @type {HTMLElement} */ (rows.at(-1)?.[2]) : null;
     this.tick();
-    place.replaceChildren(table("Phases of the run", [{ name: "Phase" }, { name: "Began at" }, { name: "Took", number: true }], rows));
+    place.replaceChildren(table("Phases of the run", [{ name: "Phase" }, { name: "Began, UTC" }, { name: "Took", number: true }], rows));
   }
 }

@@ -34,7 +34,7 @@ function orderForm(before) {
   const labels = h("textarea", { rows: 2, placeholder: "team = payments" }, Object.entries(before?.metadata ?? {}).map(([name, value]) => `${name} = ${value}`).join("\n"));
   const wrong = h("div", {});
   const create = intention();
-  const send = h("button", { type: "submit" }, "Submit");
+  const send = h("button", { type: "submit", class: "main" }, "Submit");
   const form = h("form", { class: "stack" }, h("label", {}, "What is to be done", prompt),
     h("div", { class: "fields" }, h("label", {}, "Repository", repository), h("label", {}, "Branch to begin from", branch), h("label", {}, "Agent", agent), h("label", {}, "Model", model), h("label", {}, "Command", command),
       h("label", {}, "Profile", harness), h("label", {}, "Environment", environment), h("label", {}, "Tenant", tenant), h("label", {}, "Most iterations", iterations), h("label", {}, "Most credits", maxCredits)),

@@ -32,15 +32,22 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let asked = asked(&query, call.now);
     let paging = Paging::of(&call, &query, DEFAULT_LIMIT, &format!("{asked:?}"));
     query.finish()?;
-    let report = store.cost_report(call.org(), &asked, call.now).await?;
+    let report = store.cost_report(call.org(), &asked, call.now);
     if call.accepts("text/csv") {
-        return Ok(Answer::csv(report::csv(&asked, &report)));
+        return Ok(Answer::csv(report::csv(&asked, &report.await?)));
     }
+    let (report, policy) = tokio::try_join!(report, store.cost_policy(call.org()))?;
     let after = paging.after.as_deref().and_then(|at| at.parse().ok());
     let first: usize = after.unwrap_or(paging.offset as usize);
     let end = first.saturating_add(paging.limit as usize);
     let next = (end < report.rows.len()).then(|| paging.cursor(&end.to_string()));
-    let shape = UsageReportShape::of(&asked, &report, first..end, next.flatten(), call.now);
+    let shape = UsageReportShape::of(
+        &asked,
+        (&report, &policy.labels),
+        first..end,
+        next.flatten(),
+        call.now,
+    );
     Answer::ok(shape)
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use awo_domain::Timestamp;
+use awo_domain::cost::labels::CostLabels;
 use awo_domain::cost::measures::Measures;
 use awo_domain::cost::report::{Dimension, ReportQuery, Row};
 use awo_domain::money::{MicroCredits, NanoUsd};
@@ -97,6 +98,8 @@ pub struct UsageReportShape {
     rows: Vec<UsageReportRow>,
     /// All rows of all pages; a run that used several models counts once.
     totals: UsageReportRow,
+    /// The names of the declared cost labels: `label:` and one of them is a dimension.
+    labels: Vec<String>,
     /// Everything that was booked until then is counted.
     as_of: Timestamp,
     /// True if there is another page.
@@ -107,10 +110,10 @@ pub struct UsageReportShape {
 }
 
 impl UsageReportShape {
-    /// Rows `page` of a report.
+    /// Rows `page` of a report, and the declared cost labels.
     pub fn of(
         query: &ReportQuery,
-        report: &CostReport,
+        (report, labels): (&CostReport, &CostLabels),
         page: Range<usize>,
         next_cursor: Option<String>,
         now: Timestamp,
@@ -127,6 +130,7 @@ impl UsageReportShape {
             bucket: query.bucket.as_str(),
             rows: rows.map(row).collect(),
             totals: UsageReportRow::of(None, None, &report.totals),
+            labels: labels.all().iter().map(|one| one.name.clone()).collect(),
             as_of: now,
             has_more: next_cursor.is_some(),
             next_cursor,
