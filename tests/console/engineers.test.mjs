@@ -82,7 +82,8 @@ test("a run that is live shows what its agent writes while it writes it, and sto
 });
 
 test("a failed run starts again, is followed up, and is submitted again with another prompt", async () => {
-  const made = await ordered(plain, "exit 3");
+  const script = "# it's \\ \"quoted\"\nexit 3";
+  const made = await ordered(plain, script);
   await finished(made.runId);
   const page = await workshop(`#/runs?run=${made.runId}`);
   await page.getByRole("button", { name: "Start again" }).click();
@@ -110,7 +111,7 @@ test("a failed run starts again, is followed up, and is submitted again with ano
   await page.waitForURL(/run=run_/);
   const id = new URL(page.url().replace("#/", "")).searchParams.get("run");
   const order = await read(`/v1/work-orders/${(await read(`/v1/runs/${id}`)).workOrderId}`);
-  assert.deepEqual([order.taskPrompt, order.agent.command, order.workspaceSource.repository], ["Something else.", ["sh", "-c", "exit 3"], plain]);
+  assert.deepEqual([order.taskPrompt, order.agent.command, order.workspaceSource.repository], ["Something else.", ["sh", "-c", script], plain]);
   await finished(id);
   await page.context().close();
 });

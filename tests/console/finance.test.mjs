@@ -92,6 +92,46 @@ test("a day that is chosen is marked and its charges stand above everything else
   await other.context().close();
 });
 
+test("what changed most since the month before is named, with how much of it is more runs and how much dearer ones", async () => {
+  const page = await money(`?month=${month}&by=model`);
+  const sums = async (from, to) => Object.fromEntries((await told(from, to, "model")).rows.map((row) => [row.group.model, { spent: net(row), runs: row.runs }]));
+  const [is, was] = [await sums(`${month}-01`, `${now}-01`), await sums(`${months[2]}-01`, `${month}-01`)];
+  const nothing = { spent: 0, runs: 0 };
+  const all = [...new Set([...Object.keys(is), ...Object.keys(was)])].map((name) => [name, is[name] ?? nothing, was[name] ?? nothing]);
+  const wanted = all.sort((a, b) => Math.abs(b[1].spent - b[2].spent) - Math.abs(a[1].spent - a[2].spent)).slice(0, 3);
+  const lines = page.locator("section", { has: page.getByRole("heading", { name: "What changed most" }) }).locator("li");
+  await lines.nth(2).waitFor();
+  assert.equal(await lines.count(), 3);
+  for (const [at, [name, one, before]] of wanted.entries()) {
+    const line = lines.nth(at);
+    assert.ok((await line.textContent()).startsWith(name), name);
+    const [difference, volume, price, each] = await line.locator("data").evaluateAll((found) => [found[0], found[1], found.at(-1), found[2]].map((of) => Number(of?.value)));
+    assert.equal(micro(difference), Math.abs(one.spent - before.spent), name);
+    if (one.runs === 0 || before.runs === 0) continue;
+    assert.equal(Math.round(each * 1e6), Math.round(one.spent / one.runs), name);
+    const signs = [...(await line.textContent()).matchAll(/\(([−+])/g)].map((sign) => (sign[1] === "−" ? -1 : 1));
+    assert.equal(micro(volume) * signs[0] + micro(price) * signs[1], one.spent - before.spent, name);
+  }
+  await page.context().close();
+});
+
+test("a day that costs several times a usual one is named, and leads to its charges", async () => {
+  const page = await money(`?month=${month}&by=model`);
+  const days = {};
+  for (const row of (await told(`${month}-01`, `${now}-01`, "model", "&bucket=day")).rows) days[row.bucket] = (days[row.bucket] ?? 0) + net(row);
+  const amounts = Object.values(days).filter((spent) => spent > 0).sort((a, b) => a - b);
+  const median = amounts[Math.floor(amounts.length / 2)];
+  const wanted = Object.entries(days).filter(([, spent]) => spent >= 3 * median).sort((a, b) => b[1] - a[1]).slice(0, 3);
+  assert.ok(wanted.length > 0);
+  const lines = page.getByRole("list", { name: "Days that stand out" }).getByRole("listitem");
+  await lines.first().waitFor();
+  assert.deepEqual(await lines.getByRole("button").allTextContents(), wanted.map(([name]) => name));
+  assert.deepEqual((await lines.locator("data").evaluateAll((all) => all.map((one) => Number(one.value)))).map(micro), wanted.map(([, spent]) => spent));
+  await lines.first().getByRole("button").click();
+  await page.getByRole("heading", { name: wanted[0][0] }).waitFor();
+  await page.context().close();
+});
+
 test("declared labels are offered, and one that is none is told from one without charges", async () => {
   const page = await money(`?month=${month}`);
   const { labels } = await told(`${month}-01`, `${now}-01`, "model");

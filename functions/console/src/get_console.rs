@@ -24,6 +24,7 @@ static SITE: Site = Site::folder(
         File::script("address.js", include_str!("../static/address.js")),
         File::script("api.js", include_str!("../static/api.js")),
         File::script("budgets.js", include_str!("../static/budgets.js")),
+        File::script("changes.js", include_str!("../static/changes.js")),
         File::script("chart.js", include_str!("../static/chart.js")),
         File::script("checks.js", include_str!("../static/checks.js")),
         File::script("diff.js", include_str!("../static/diff.js")),

@@ -8,6 +8,7 @@ import { download } from "./download.js";
 import { drilled } from "./drill.js";
 import { charges } from "./focus.js";
 import { showBudgets } from "./budgets.js";
+import { grouped, outstanding, outstandingDays, showChanges } from "./changes.js";
 import { amount, amountOf, count, credits, dollars, duration, micro, moment, ofMicro, percent } from "./format.js";
 import { choices, period, stepped, thisMonth } from "./periods.js";
 import { showStatements } from "./statements.js";
@@ -76,10 +77,10 @@ function openPeriod(of, text) {
 export async function showMoney(place, where, signal) {
   const of = state(where);
   const chart = h("div", { class: "chart" }, h("p", { class: "busy" }, "Reading the report"));
-  const [deeper, cards, below, budgets, statements] = [1, 2, 3, 4, 5].map(() => h("section", {}));
-  if (!deeper || !cards || !below || !budgets || !statements) return;
+  const [deeper, cards, below, changes, budgets, statements] = [1, 2, 3, 4, 5, 6].map(() => h("section", {}));
+  if (!deeper || !cards || !below || !changes || !budgets || !statements) return;
   cards.append(h("p", { class: "busy" }, "Reading the period"));
-  fill(place, controls(of), crumbs(of), deeper, cards, h("h2", { id: "chart-title" }, `Credits by ${of.period.bucket} and ${shownName(of.by)}`), chart, below, budgets, statements, downloads(of));
+  fill(place, controls(of), crumbs(of), deeper, cards, h("h2", { id: "chart-title" }, `Credits by ${of.period.bucket} and ${shownName(of.by)}`), chart, below, changes, budgets, statements, downloads(of));
   const { from, to, before, bucket } = of.period;
   /** @type {Record<string, string>} */
   const only = Object.fromEntries(of.filters.map((filter) => [filter.by, filter.value]));
@@ -91,6 +92,10 @@ export async function showMoney(place, where, signal) {
   void panel(cards, "This period", signal, async () => {
     const [balance, prices, last, outcomes] = await Promise.all([get("/v1/credits", {}, { signal }), get("/v1/prices", {}, { signal }), report({ ...before, groupBy: "outcome", ...only }, signal), report({ from, to, groupBy: "outcome", ...only }, signal)]);
     showCards(cards, of, balance, prices.creditsPerUsd, outcomes, last);
+  });
+  void panel(changes, "What changed most", signal, async () => {
+    const [now, earlier] = await Promise.all([report({ from, to, groupBy: of.by, ...only }, signal), report({ ...before, groupBy: of.by, ...only }, signal)]);
+    if (earlier.totals.credits > 0) showChanges(changes, grouped(now.rows, of.by), grouped(earlier.rows, of.by), (name) => filtered(of, of.by, name));
   });
   if (isDeeper(of)) void panel(deeper, "Charges", signal, () => showDeeper(deeper, of, signal));
   try {
@@ -228,7 +233,7 @@ function groups(of, found) {
     all.set(name, group);
     const day = days.indexOf(row.bucket ?? "");
     if (of.day && row.bucket !== of.day) continue;
-    if (day >= 0) group.values[day] = net(row) / 1e6;
+    if (day >= 0) group.values[day] = (group.values[day] ?? 0) + net(row) / 1e6;
     group.whole += net(row);
     group.runs += row.runs;
     group.failed += row.failed;
@@ -263,7 +268,9 @@ function showChart(place, of, found) {
     swatch.style.background = COLOURS[at % COLOURS.length] ?? "";
     return h("li", {}, swatch, isOne(one.name) ? link(one.name, () => filtered(of, of.by, one.name), `Filter by ${one.name}`) : one.name);
   });
-  place.after(h("ul", { class: "legend", "aria-label": "What the colours are" }, legend));
+  const days = new Map(of.period.parts.map((day, at) => [day, all.reduce((sum, group) => sum + micro(group.values[at] ?? 0), 0)]));
+  const marked = of.period.bucket === "day" ? outstandingDays(outstanding(days), net(found.totals), (day) => open(of, { day, at: {} })) : null;
+  place.after(h("ul", { class: "legend", "aria-label": "What the colours are" }, legend), ...(marked ? [marked] : []));
   announce(`${of.period.title}: ${ofMicro(net(found.totals))} credits.`);
 }
 

@@ -28,7 +28,7 @@ function orderForm(before) {
   const branch = text(source?.branch, { placeholder: "the default branch" });
   const agent = h("select", {}, ["", ...AGENTS].map((name) => h("option", { value: name, selected: name === before?.agent.type }, name || "the service's own")));
   const model = text(before?.agent.model, { placeholder: "the agent's own" });
-  const command = text(before?.agent.command?.join(" "), { placeholder: "for the agent command" });
+  const command = h("textarea", { rows: 1, maxlength: 10_000, spellcheck: "false", placeholder: "for the agent command" }, (before?.agent.command ?? []).map(quoted).join(" "));
   const [harness, environment, tenant] = [text(before?.harness, { placeholder: "default" }), text(before?.environment), text(before?.tenantContext?.tenantId)];
   const [iterations, maxCredits] = [number(before?.maxIterations), number(before?.limits?.maxCredits)];
   const labels = h("textarea", { rows: 2, placeholder: "team = payments" }, Object.entries(before?.metadata ?? {}).map(([name, value]) => `${name} = ${value}`).join("\n"));
@@ -36,14 +36,13 @@ function orderForm(before) {
   const create = intention();
   const send = h("button", { type: "submit", class: "main" }, "Submit");
   const form = h("form", { class: "stack" }, h("label", {}, "What is to be done", prompt),
-    h("div", { class: "fields" }, h("label", {}, "Repository", repository), h("label", {}, "Branch to begin from", branch), h("label", {}, "Agent", agent), h("label", {}, "Model", model), h("label", {}, "Command", command),
+    h("div", { class: "fields" }, h("label", {}, "Repository", repository), h("label", {}, "Branch to begin from", branch), h("label", {}, "Agent", agent), h("label", {}, "Model", model), h("label", {}, "Command, quoted as in a shell", command),
       h("label", {}, "Profile", harness), h("label", {}, "Environment", environment), h("label", {}, "Tenant", tenant), h("label", {}, "Most iterations", iterations), h("label", {}, "Most credits", maxCredits)),
     h("label", {}, "Labels, one a line", labels), h("div", { class: "row" }, send), wrong);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     send.disabled = true;
-    // Words that nobody changed stay as they were divided.
-    const words = before?.agent.command && command.value === before.agent.command.join(" ") ? before.agent.command : command.value.trim().split(/\s+/).filter(Boolean);
+    const words = divided(command.value);
     const at = source?.commit && branch.value === (source.branch ?? "") && repository.value === source.repository ? { commit: source.commit } : {};
     const body = {
       taskPrompt: prompt.value,
@@ -65,6 +64,27 @@ function orderForm(before) {
     }
   });
   return form;
+}
+
+/** A word as a shell would take it. @param {string} word */
+const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** The words of a command, by a shell's quotes. @param {string} text @returns {string[]} */
+function divided(text) {
+  /** @type {string[]} */
+  const words = [];
+  let word = "";
+  let isOpen = false;
+  for (const [, single, double, escaped, plain, space] of text.matchAll(/'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+|['"\\])|(\s+)/gs)) {
+    if (space === undefined) {
+      word += single ?? double?.replace(/\\(["\\$`])/g, "$1") ?? escaped ?? plain ?? "";
+      isOpen = true;
+    } else if (isOpen) {
+      words.push(word);
+      [word, isOpen] = ["", false];
+    }
+  }
+  return isOpen ? [...words, word] : words;
 }
 
 /** @param {string} text lines of `name = value` */
