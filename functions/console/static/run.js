@@ -36,7 +36,7 @@ export async function showRun(place, id, signal) {
   const title = (/** @type {string} */ text) => h("h2", {}, text);
   fill(part("checks"), note("Nothing was verified yet."));
   const work = h("div", {}, part("prompt"), title("What the agent writes"), output.place, title("Checks of the last verification"), part("checks"), title("What it changed"), part("diff"), title("Timeline"), timeline.place);
-  const about = h("aside", { "aria-label": "The run and its work order" }, title("Phases"), part("phases"), title("The run and its work order"), part("facts"));
+  const about = h("section", { class: "about", "aria-label": "The run and its work order" }, title("Phases"), part("phases"), title("The run and its work order"), part("facts"));
   fill(place, h("p", {}, anchor("‹ All runs", "runs")), h("h2", { class: "id" }, id), part("top"), part("actions"), part("error"), h("div", { class: "beside" }, work, about));
   const phases = new Phases();
   if ("value" in order) fill(part("prompt"), title("Prompt"), prompt(order.value.taskPrompt));
