@@ -250,13 +250,13 @@ test("budgets have bars and statements their months, with the API's numbers, and
 });
 
 test("people who use a keyboard, a reader or a phone find no obstacle, in the light and in the dark", async () => {
-  const places = [["", null], ["#/money", service.key], [`#/money?month=${months[1]}&by=tenant&tenant=acme`, service.key], ["#/invoice", service.key], ["#/runs", service.key]];
+  const places = [["", null], ["#/money", service.key], [`#/money?month=${months[1]}&by=tenant&tenant=acme`, service.key], ["#/invoice", service.key], [`#/close?month=${months[1]}`, service.key], ["#/runs", service.key]];
   for (const colorScheme of ["light", "dark"]) {
     for (const [hash, key] of places) {
       for (const width of [1200, 360]) {
         const page = await opened(hash, key, { colorScheme, viewport: { width, height: 800 } });
         if (hash.startsWith("#/money")) await whole(page);
-        else await page.getByText({ "": "stays in this tab", "#/invoice": "sent nowhere", "#/runs": "newest first" }[hash]).waitFor();
+        else await page.getByText({ "": "stays in this tab", "#/invoice": "sent nowhere", "#/close": "What to look at", "#/runs": "newest first" }[hash.split("?")[0]]).waitFor();
         const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert.equal(over, 0, `${hash} ${width}: wider than the screen`);
         // The page's policy allows no script that is handed over; the browser's own tools may.

@@ -2,6 +2,11 @@
 // compared with the API's.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import { api, card, HOSTILE, micro, money, months, net, opened, rows, service, shown, whole } from "./scene.mjs";
@@ -158,6 +163,47 @@ test("credits have two places, all of them on demand, and dollars beside them; a
   const filtered = await money(`?month=${month}&tenant=acme`);
   assert.deepEqual([await filtered.locator("#card-available").count(), await filtered.locator("#card-runway").count(), await filtered.locator("#card-spent").count()], [0, 0, 1]);
   await filtered.context().close();
+});
+
+test("the end of a month is checked on one page, and packed into one file of the API's answers", async () => {
+  const page = await money();
+  await page.getByRole("link", { name: `The end of ${month}` }).click();
+  const statement = await api(`/v1/statements/${month}`);
+  const state = async () => Object.fromEntries((await rows(page, /^What to look at/)).map((cells) => [cells[0], cells.slice(1)]));
+  const told = await state();
+  assert.deepEqual([told["Closed"][0], told["Unchanged"][0]], ["yes", "yes"]);
+  assert.ok(told["Unchanged"][1].includes(statement.hash));
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download the package" }).click()]);
+  assert.equal(download.suggestedFilename(), `close-${month}.zip`);
+  const folder = mkdtempSync(join(tmpdir(), "awo-close-"));
+  // Python's reader checks the sum of each file.
+  execFileSync("python3", ["-m", "zipfile", "-e", await download.path(), folder]);
+  const query = `from=${month}-01&to=${now}-01&groupBy=model&bucket=day`;
+  const wanted = { [`statement-${month}.csv`]: [`/v1/statements/${month}`, "text/csv"], [`statement-${month}.html`]: [`/v1/statements/${month}`, "text/html"], [`focus-${month}.csv`]: [`/v1/exports/focus?month=${month}`, "text/csv"], [`costs-${month}.csv`]: [`/v1/usage/report?${query}`, "text/csv"] };
+  const names = Object.keys(wanted);
+  assert.deepEqual(readdirSync(folder).sort(), [...names, `statement-${month}.json`, `check-${month}.txt`].sort());
+  for (const [name, [path, accept]] of Object.entries(wanted)) assert.equal(readFileSync(join(folder, name), "utf8"), await api(path, accept), name);
+  assert.deepEqual(JSON.parse(readFileSync(join(folder, `statement-${month}.json`), "utf8")), statement);
+  const check = readFileSync(join(folder, `check-${month}.txt`), "utf8");
+  assert.match(check, /^They agree\.$/m);
+  for (const name of [...names, `statement-${month}.json`]) assert.ok(check.includes(`${createHash("sha256").update(readFileSync(join(folder, name))).digest("hex")}  ${name}\n`), name);
+  rmSync(folder, { recursive: true });
+  await page.getByText(`close-${month}.zip is saved.`).first().waitFor();
+  await page.getByRole("row", { name: /^The export adds up/ }).getByText("yes").waitFor();
+  await page.goto(`${service.baseUrl}/console/#/close?month=${now}`);
+  await page.getByRole("heading", { name: `The end of ${now}` }).waitFor();
+  await page.getByRole("table", { name: `What to look at, ${now}` }).waitFor();
+  assert.equal((await state())["Closed"][0], "no");
+  await page.route("**/v1/statements?limit=100*", async (route) => {
+    const answer = await route.fetch();
+    const body = await answer.json();
+    for (const one of body.statements) one.rows[0].credits += 0.000001;
+    await route.fulfill({ response: answer, json: body });
+  });
+  await page.goto(`${service.baseUrl}/console/#/close?month=${month}`);
+  await page.getByText("its content is not what was hashed").waitFor();
+  assert.equal((await state())["Unchanged"][0], "no");
+  await page.context().close();
 });
 
 test("a budget is made, edited and deleted by a key that may, the worst is first, and its forecast has a day", async () => {

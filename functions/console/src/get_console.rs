@@ -27,6 +27,7 @@ static SITE: Site = Site::folder(
         File::script("changes.js", include_str!("../static/changes.js")),
         File::script("chart.js", include_str!("../static/chart.js")),
         File::script("checks.js", include_str!("../static/checks.js")),
+        File::script("close.js", include_str!("../static/close.js")),
         File::script("diff.js", include_str!("../static/diff.js")),
         File::script("dom.js", include_str!("../static/dom.js")),
         File::script("download.js", include_str!("../static/download.js")),
@@ -60,6 +61,7 @@ static SITE: Site = Site::folder(
         File::script("thread.js", include_str!("../static/thread.js")),
         File::script("triggers.js", include_str!("../static/triggers.js")),
         File::script("webhooks.js", include_str!("../static/webhooks.js")),
+        File::script("zip.js", include_str!("../static/zip.js")),
     ],
     POLICY,
 );

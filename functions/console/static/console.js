@@ -2,6 +2,7 @@
 // a browser sends nowhere; the key stands in no address.
 
 import { key, reason, setKey } from "./api.js";
+import { showClose } from "./close.js";
 import { announce, byId, fill, h, problem } from "./dom.js";
 import { showInvoice } from "./invoice.js";
 import { showInbox } from "./inboxes.js";
@@ -20,7 +21,7 @@ import { showWebhooks } from "./webhooks.js";
 
 /** A page with `within` belongs to another one, which the navigation marks. @type {Record<string, {title: string, show: import("./address.js").Page, within?: string}>} */
 const PAGES = {
-  money: { title: "Money", show: showMoney }, invoice: { title: "Invoice", show: showInvoice }, runs: { title: "Runs", show: showRuns },
+  money: { title: "Money", show: showMoney }, invoice: { title: "Invoice", show: showInvoice }, close: { title: "End of a month", show: showClose, within: "money" }, runs: { title: "Runs", show: showRuns },
   submit: { title: "New work order", show: showSubmit, within: "runs" }, queue: { title: "Queue", show: showWaiting, within: "runs" }, thread: { title: "Thread", show: showThread, within: "runs" },
   outcomes: { title: "Outcomes", show: showOutcomes }, triggers: { title: "Triggers", show: showTriggers }, inboxes: { title: "Inbox", show: showInbox, within: "triggers" },
   schedules: { title: "Schedules", show: showSchedules }, webhooks: { title: "Webhooks", show: showWebhooks }, setup: { title: "Setup", show: showSetup }, key: { title: "Key", show: showKey, within: "key" },

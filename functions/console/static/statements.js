@@ -16,7 +16,7 @@ export async function showStatements(place, signal) {
   const { statements } = found.value;
   if (statements.length === 0) return fill(place, title, h("p", { class: "note" }, "There are none yet."));
   const amounts = ["Opening balance", "Purchases", "Deductions", "Refunds", "Closing balance"].map((name) => ({ name, number: true }));
-  const rows = statements.map((one) => [one.month, one.status, ...[one.openingBalance, one.purchases, one.deductions, one.refunds, one.closingBalance].map(amount), moment(one.closedAt),
+  const rows = statements.map((one) => [anchor(one.month, "close", { month: one.month }, `The end of ${one.month}`), one.status, ...[one.openingBalance, one.purchases, one.deductions, one.refunds, one.closingBalance].map(amount), moment(one.closedAt),
     h("span", {}, download("CSV", `/v1/statements/${encodeURIComponent(one.month)}`, {}, "text/csv", `statement-${one.month}.csv`), " ", download("for print", `/v1/statements/${encodeURIComponent(one.month)}`, {}, "text/html", `statement-${one.month}.html`))]);
   const corrections = statements.flatMap((one) => one.corrections.map((of) => [one.month, of.month, of.type, amount(of.credits), of.runId ? anchor(of.runId, "runs", { run: of.runId }, `Run ${of.runId}`) : "–", entryOf(one.month, of)]));
   fill(place, title, table("Statements by month", [{ name: "Month" }, { name: "Status" }, ...amounts, { name: "Closed at" }, { name: "Download" }], rows),
@@ -63,7 +63,7 @@ async function verified(signal) {
 }
 
 /** All months, oldest first. @param {AbortSignal} signal */
-async function every(signal) {
+export async function every(signal) {
   /** @type {Statement[]} */
   const all = [];
   /** @type {string | undefined} */
@@ -77,12 +77,12 @@ async function every(signal) {
   return all.reverse();
 }
 
-/** @param {Statement} of @param {Statement | undefined} previous @param {AbortSignal} signal @returns {Promise<string | null>} */
-async function faultOf(of, previous, signal) {
+/** @param {Statement} of @param {Statement | undefined} previous @param {AbortSignal} signal @returns {Promise<string | null>} what is wrong with it */
+export async function faultOf(of, previous, signal) {
   const { hash, ...content } = of;
   if (previous && monthPlus(previous.month, 1) !== of.month) return "the month before it is missing";
   if (of.previousHash !== previous?.hash) return "it does not follow the month before it";
-  if ((await sha256(canonical(content))) !== hash) return "its content is not what was hashed";
+  if ((await sha256(new TextEncoder().encode(canonical(content)))) !== hash) return "its content is not what was hashed";
   if (previous && micro(of.openingBalance) !== micro(previous.closingBalance)) return "it does not open with what the month before it closed with";
   const charged = micro(of.deductions) - micro(of.refunds);
   if (micro(of.openingBalance) + micro(of.purchases) - charged !== micro(of.closingBalance)) return "its sums do not add up";
@@ -99,8 +99,8 @@ function canonical(value) {
   return `{${members.map(([name, of]) => `${JSON.stringify(name)}:${canonical(of)}`).join(",")}}`;
 }
 
-/** @param {string} text */
-async function sha256(text) {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+/** @param {Uint8Array<ArrayBuffer>} data */
+export async function sha256(data) {
+  const digest = await crypto.subtle.digest("SHA-256", data);
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
