@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { createServer } from "node:http";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -19,15 +18,8 @@ export const live = { base: service.liveUrl, key: service.liveKey };
 
 const folder = mkdtempSync(join(tmpdir(), "awo-workshop-"));
 const git = (...args) => execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@localhost", ...args], { cwd: folder, env: { PATH: process.env.PATH, HOME: folder } });
-const closing = [];
 
-after(() => {
-  for (const server of closing) {
-    server.closeAllConnections();
-    server.close();
-  }
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A repository with these files; those that begin with `#!` can be run. */
 export function repository(name, files) {
@@ -77,20 +69,6 @@ export const finished = (id) => until(async () => {
 
 /** A page of the live service. */
 export const workshop = (hash, options = {}, key = live.key) => opened(hash, key, { base: live.base, ...options });
-
-/** A receiver of webhooks: what it got, and what it answers. */
-export async function receiver(status = () => 204) {
-  const got = [];
-  const server = createServer(async (request, response) => {
-    const chunks = [];
-    for await (const chunk of request) chunks.push(chunk);
-    got.push(JSON.parse(Buffer.concat(chunks).toString()));
-    response.writeHead(status(got.length)).end();
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  closing.push(server);
-  return { url: `http://127.0.0.1:${server.address().port}/hook`, got };
-}
 
 /** Delivers a payload to an inbox of GitHub's kind. */
 export async function delivered(inbox, event, payload) {

@@ -11,7 +11,7 @@ const LIMIT = "50";
 const OUTCOMES = ["pending", "created", "followed_up", "joined", "failed", "refused", "ignored"];
 /** Why nothing came of a delivery, by the words of the log. @type {Record<string, string>} */
 const REASONS = {
-  event: "no trigger is about this event", body_gone: "its body is no longer kept", error: "its processing failed", repository: "of another repository", self: "an act of the service itself", foreign: "no thread has this branch",
+  event: "not about this event", body_gone: "its body is no longer kept", error: "its processing failed", repository: "of another repository", self: "an act of the service itself", foreign: "no thread has this branch",
   fork: "a pull request from a fork", bot: "a bot that the trigger does not name", permission_unknown: "the forge did not say what the actor may", "limit:perSubject": "too many about one subject", "limit:perHour": "too many within an hour",
   credits: "there were too few credits", budget: "a budget was used up", queue_full: "the queue was full", invalid: "the work order was not valid", suspended: "the organization is suspended", key_revoked: "the key that wrote the trigger was revoked",
   thread_full: "the thread was full", waiting_full: "too many follow-ups wait", thread_gone: "the thread was purged",
@@ -68,7 +68,7 @@ async function deliveries(list, said, id, wanted, signal) {
   await showPages(list, {
     caption: "Deliveries of the last 30 days, newest first", none: wanted ? "No delivery has this outcome." : "Nothing was delivered yet.",
     columns: [{ name: "Delivery" }, { name: "Event" }, { name: "About" }, { name: "By" }, { name: "Outcome" }, { name: "Triggers" }, { name: "Received at" }, ...(mayWrite && mayCreate ? [{ name: "Again" }] : [])],
-    row: (/** @type {Delivery} */ of) => [of.id.slice(-8), of.event, of.subject ?? "–", of.actor ?? "–", h("span", {}, outcome(of.outcome.replaceAll("_", " ")), told(of.reason)), judged(of), moment(of.receivedAt),
+    row: (/** @type {Delivery} */ of) => [of.id.slice(-8), of.event, of.subject ?? "–", of.actor ?? "–", h("span", {}, outcome(of.outcome.replaceAll("_", " ")), of.reason === "event" ? ": no trigger is about this event" : told(of.reason)), judged(of), moment(of.receivedAt),
       ...(mayWrite && mayCreate ? [of.outcome === "pending" ? "" : link("Replay", () => void replay(of), `Replay ${of.id}`)] : [])],
   }, async (cursor) => {
     const page = await get("/v1/inboxes/{id}/deliveries", { limit: LIMIT, ...(wanted ? { outcome: wanted } : {}), ...(cursor ? { cursor } : {}) }, { path: { id }, signal });
