@@ -230,7 +230,9 @@ test("budgets have bars and statements their months, with the API's numbers, and
     assert.deepEqual([Number(await bar.getAttribute("aria-valuenow")), Number(await bar.getAttribute("aria-valuemax"))], [used, Math.max(used, of.limitCredits)]);
     const figures = page.locator(".budget", { has: bar }).locator("data");
     const all = await figures.evaluateAll((found) => found.map((one) => Number(one.value)));
-    assert.deepEqual(all, [of.spentCredits, of.reservedCredits, of.limitCredits, of.forecastCredits, of.remainingCredits]);
+    assert.deepEqual([...all.slice(0, 3), all[4]], [of.spentCredits, of.reservedCredits, of.limitCredits, of.remainingCredits]);
+    // The clock runs on between the page's forecast and this one.
+    assert.ok(Math.abs(all[3] - of.forecastCredits) <= 1, of.name);
   }
   const isOver = budgets.filter((of) => of.spentCredits + of.reservedCredits >= of.limitCredits).map((of) => of.name);
   assert.deepEqual(isOver, ["Payments"]);

@@ -92,16 +92,16 @@ async fn labels_count_from_their_declaration_on_and_a_work_order_keeps_what_it_h
 #[tokio::test]
 async fn a_report_names_the_labels_that_are_declared_now() {
     let service = quiet_service().await;
-    let told = async || {
+    let labels = async || {
         let report = service.client.get("/v1/usage/report").await;
         assert_eq!(report.status, 200, "{}", report.text);
         report.body["labels"].clone()
     };
-    assert_eq!(told().await, json!([]));
+    assert_eq!(labels().await, json!([]));
     declare(&service, &["team", "project"], &["team"]).await;
-    assert_eq!(told().await, json!(["team", "project"]));
+    assert_eq!(labels().await, json!(["team", "project"]));
     declare(&service, &["ticket"], &[]).await;
-    assert_eq!(told().await, json!(["ticket"]));
+    assert_eq!(labels().await, json!(["ticket"]));
 }
 
 #[tokio::test]
