@@ -271,23 +271,24 @@ test("outcomes are the API's, by whatever they are divided", async () => {
 test("environments, templates and profiles are written, refused with what is wrong, not overwritten, and deleted", async () => {
   for (const [kind, path, name, body, change] of [
     ["environments", "/v1/environments", "tools", { name: "tools", description: "a", variables: { A: "1" } }, (of) => ({ ...of, variables: { A: "2" } })],
-    ["templates", "/v1/templates", null, { name: "Ours", description: "a", source: { type: "git", repository: "https://git.example/a.git" }, tags: [], variables: [] }, (of) => ({ ...of, tags: ["b"] })],
+    ["templates", "/v1/templates", "our-template", { name: "Ours", description: "a", source: { type: "git", repository: "https://git.example/a.git" }, tags: [], variables: [] }, (of) => ({ ...of, tags: ["b"] })],
     ["profiles", "/api/v1/profiles", "ours", { name: "ours", extends: "default", executionLimits: { maxIterations: 5 } }, (of) => ({ ...of, executionLimits: { maxIterations: 6 } })],
   ]) {
+    // A template has an id beside its name, and keeps it.
+    const first = kind === "templates" ? { id: name, ...body } : body;
     const page = await workshop("#/setup");
     await page.getByRole("link", { name: `New: ${kind}` }).click();
     const area = page.getByLabel("Definition, as JSON");
     await area.fill("{");
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByText("This is no JSON").waitFor();
-    await area.fill(JSON.stringify({ ...body, name: 7 }));
+    await area.fill(JSON.stringify({ ...first, name: 7 }));
     await page.getByRole("button", { name: "Create" }).click();
-    await page.getByRole("alert").getByText(/name/).waitFor();
-    await area.fill(JSON.stringify(body));
+    await page.getByRole("alert").getByText("/name").first().waitFor();
+    await area.fill(JSON.stringify(first));
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("button", { name: "Save" }).waitFor();
-    const id = name ?? new URL(page.url().replace("#/", "")).searchParams.get("name");
-    const one = async () => { const found = await read(`${path}/${id}`); return found.data ?? found; };
+    const one = async () => { const found = await read(`${path}/${name}`); return found.data ?? found; };
     await area.fill(JSON.stringify(change(JSON.parse(await area.inputValue()))));
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("It is saved.").first().waitFor();
@@ -295,14 +296,14 @@ test("environments, templates and profiles are written, refused with what is wro
     const wanted = change(body);
     for (const [member, value] of Object.entries(wanted)) assert.deepEqual(saved[member], value, `${kind}: ${member}`);
     // Somebody else writes it, between what the page has read and what it sends.
-    await call("PUT", `${path}/${id}`, { ...wanted, description: "of somebody else" }, 200);
+    await call("PUT", `${path}/${name}`, { ...wanted, description: "of somebody else" }, 200);
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("It was changed meanwhile").waitFor();
     assert.equal((await one()).description, "of somebody else");
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("button", { name: "Delete now" }).click();
     await page.waitForURL(/#\/setup$/);
-    await call("GET", `${path}/${id}`, undefined, 404);
+    await call("GET", `${path}/${name}`, undefined, 404);
     await page.context().close();
   }
 });

@@ -59,7 +59,7 @@ function kinds(signal) {
   const how = (/** @type {string} */ name) => ({ path: { name, id: name }, signal });
   return {
     environments: { kind: "environments", path: "/v1/environments", title: "environments", read: (name) => get("/v1/environments/{name}", {}, how(name)), empty: { name: "", description: "", setup: [{ name: "tools", run: "make tools" }], variables: {} } },
-    templates: { kind: "templates", path: "/v1/templates", title: "templates", read: (name) => get("/v1/templates/{id}", {}, how(name)), empty: { name: "", description: "", source: { type: "git", repository: "https://" }, tags: [], variables: [] } },
+    templates: { kind: "templates", path: "/v1/templates", title: "templates", read: (name) => get("/v1/templates/{id}", {}, how(name)), empty: { id: "", name: "", description: "", source: { type: "git", repository: "https://" }, tags: [], variables: [] } },
     profiles: { kind: "profiles", path: "/api/v1/profiles", title: "profiles", read: async (name) => ({ ...(await get("/api/v1/profiles/{name}", {}, how(name))).data }), empty: { name: "", description: "", extends: "default", executionLimits: { maxIterations: 5 } } },
   };
 }
