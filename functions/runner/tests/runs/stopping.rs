@@ -46,10 +46,9 @@ fn a_canceled_agent_may_say_what_it_used() {
         SAY_USAGE.replace('\'', "'\\''")
     );
     let (scene, running) = working(&agent);
-    let start = Instant::now();
     running.stop_request(StopRequest::Cancel);
     let ended = running.end(scene.dir.path());
-    assert!(start.elapsed() < CANCEL_LIMIT / 2, "{:?}", start.elapsed());
+    // It ended by itself, so nothing waited for the time after which it would have been killed.
     assert_eq!(ended.stopped(&scene), (false, None));
     assert_eq!(ended.input_tokens(), 7);
     let finish = ended.finish.as_ref().unwrap();

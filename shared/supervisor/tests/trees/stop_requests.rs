@@ -141,9 +141,9 @@ fn stop_is_for_the_command_alone_and_sets_no_time() {
     let dir = tempfile::tempdir().unwrap();
     let seen = dir.path().join("seen");
     let script = format!(
-        "setsid sh -c 'trap \"echo seen > {}; exit 0\" TERM; echo ready; \
-         while :; do sleep 0.01; done' & trap 'sleep 0.3; exit 5' TERM; \
-         while :; do sleep 0.01; done",
+        "trap 'sleep 0.3; exit 5' TERM; \
+         setsid sh -c 'trap \"echo seen > {}; exit 0\" TERM; echo ready; \
+         while :; do sleep 0.01; done' & while :; do sleep 0.01; done",
         seen.display()
     );
     let mut supervised = SupervisedTree::start(&script, &["--term-grace-ms", "1"]);
