@@ -6,6 +6,7 @@ use std::env;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::faults::Fault;
+use crate::world::{Stage, World};
 
 /// `all`, or the number of a part, from 0. Without it the part changes with the day (UTC).
 const VARIABLE: &str = "AWO_CRASH_PART";
@@ -20,6 +21,32 @@ const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
 pub fn calls(fault: Fault, max: u32) -> impl Iterator<Item = u32> {
     let part = part();
     (1..=max).filter(move |nth| part.is_none_or(|part| (fault as u32 + nth) % PARTS == part))
+}
+
+/// Raises the faults of this run in the calls of a story, each in a story of its own. The story answers false once it has
+/// fewer calls than the one that is to go wrong.
+///
+/// # Panics
+/// When fewer than `least` calls went wrong.
+pub async fn crash_points(
+    what: &str,
+    max_calls: u32,
+    least: u32,
+    story: impl AsyncFn(&World, u32, Fault) -> bool,
+) {
+    let mut stage = Stage::default();
+    let mut points = 0;
+    for fault in Fault::ALL {
+        for nth in calls(fault, max_calls) {
+            let world = stage.world().await;
+            if !Box::pin(story(&world, nth, fault)).await {
+                break;
+            }
+            points += 1;
+        }
+    }
+    println!("crash points of {what}: {points}");
+    assert!(points >= least, "only {points} points");
 }
 
 /// The part of this run; none if it tries all.

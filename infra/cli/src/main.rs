@@ -47,6 +47,7 @@ mod queue;
 mod read;
 mod reference;
 mod reference_pages;
+mod report_pages;
 mod repository;
 mod schedules;
 mod screen;
@@ -185,7 +186,7 @@ async fn on_service(
         Command::List(filter) => list::list(client, filter, output).await,
         Command::Runs(filter) => list::runs(client, filter, output).await,
         Command::Credits(wanted) => list::credits(client, wanted, output).await,
-        Command::Outcomes(wanted) => outcomes::run(client, wanted, output).await,
+        Command::Outcomes(arguments) => outcomes::run(client, arguments, output).await,
         Command::Usage(wanted) => usage::run(client, wanted, output).await,
         Command::Console => console::run(client, output).await,
         Command::Finance(wanted) => finance::run(client, &wanted.action, output).await,

@@ -14,6 +14,7 @@ use crate::list::Query;
 use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read::field;
+use crate::report_pages::{first_page, further_rows};
 
 const PATH: &str = "/v1/outcomes";
 /// Stands for a number that there is not.
@@ -65,31 +66,22 @@ struct Row {
 }
 
 /// Shows outcomes.
-pub async fn run(client: &Client, wanted: &Outcomes, output: &Output) -> Result<(), Failure> {
+pub async fn run(client: &Client, arguments: &Outcomes, output: &Output) -> Result<(), Failure> {
     let texts = [
-        ("from", &wanted.from),
-        ("to", &wanted.to),
-        ("groupBy", &wanted.by),
+        ("from", &arguments.from),
+        ("to", &arguments.to),
+        ("groupBy", &arguments.by),
     ];
-    let given = texts.into_iter();
-    let given = given.filter_map(|(name, value)| Some((name, value.clone()?)));
-    let query: Query = given.collect();
-    if wanted.csv {
-        let csv = client.get_as(PATH, &query, "text/csv").await?;
-        return output.line(csv.trim_end());
-    }
-    let text = client.get(PATH, &query).await?;
-    if output.is_json() {
-        return output.line(&text);
-    }
-    let mut answer: Answer = answers::read(&text)?;
-    while let Some(cursor) = answer.next_cursor.take() {
-        let mut next = query.clone();
-        next.push(("cursor", cursor));
-        let page: Answer = answers::read(&client.get(PATH, &next).await?)?;
-        answer.rows.extend(page.rows);
-        answer.next_cursor = page.next_cursor;
-    }
+    let texts = texts.into_iter();
+    let texts = texts.filter_map(|(name, value)| Some((name, value.clone()?)));
+    let query: Query = texts.collect();
+    let page = first_page(client, (PATH, &query), arguments.csv, output).await?;
+    let Some(page) = page else {
+        return Ok(());
+    };
+    let mut answer: Answer = answers::read(&page)?;
+    let further = further_rows(client, (PATH, &query), answer.next_cursor.take());
+    answer.rows.extend(further.await?);
     show_rows(&answer, output)?;
     if output.is_for_programs() {
         return Ok(());

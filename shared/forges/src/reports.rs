@@ -7,6 +7,7 @@ mod gitlab;
 
 use awo_domain::RunId;
 use awo_domain::run_report::CheckVerdict;
+use serde_json::{Value, json};
 
 use crate::{Fault, Forge};
 
@@ -20,7 +21,7 @@ const MAX_PAGES: usize = 20;
 /// A check of a commit.
 #[derive(Debug, Clone)]
 pub struct CommitCheck<'a> {
-    /// Its name.
+    /// The name.
     pub name: &'a str,
     /// The commit.
     pub commit: &'a str,
@@ -28,7 +29,7 @@ pub struct CommitCheck<'a> {
     pub run: &'a RunId,
     /// The verdict.
     pub verdict: CheckVerdict,
-    /// One line.
+    /// The title, a line.
     pub title: &'a str,
     /// The line that a commit status shows instead.
     pub description: &'a str,
@@ -98,6 +99,14 @@ impl CommitCheck<'_> {
     fn description(&self) -> String {
         self.description.chars().take(MAX_DESCRIPTION).collect()
     }
+
+    /// A commit status of GitHub and Gitea.
+    fn status(&self, words: &VerdictWords) -> Value {
+        json!({
+            "state": words.word(self.verdict), "context": self.name,
+            "description": self.description(),
+        })
+    }
 }
 
 impl Forge {
@@ -130,4 +139,9 @@ impl Forge {
             Forge::Gitea(forge) => forge.post_comment(comment).await,
         }
     }
+}
+
+/// True if a status that the forge shows is the one that is to be posted. `state` is the forge's name for its state.
+fn is_same(shown: &Value, state: &str, status: &Value) -> bool {
+    shown[state] == status["state"] && shown["description"] == status["description"]
 }

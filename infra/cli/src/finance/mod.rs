@@ -21,6 +21,7 @@ use crate::grid::{Column, Entry, Grid};
 use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read::field;
+use crate::report_pages::{first_page, further_rows};
 use arguments::{FinanceAction, Report};
 
 const PATH: &str = "/v1/usage/report";
@@ -77,22 +78,13 @@ pub async fn report(client: &Client, wanted: &Report, output: &Output) -> Result
     query.push(("bucket", wanted.bucket.clone()));
     let only = wanted.only.iter();
     query.extend(only.map(|(name, value)| (name.as_str(), value.clone())));
-    if wanted.csv {
-        let csv = client.get_as(PATH, &query, "text/csv").await?;
-        return output.line(csv.trim_end());
-    }
-    let text = client.get(PATH, &query).await?;
-    if output.is_json() {
-        return output.line(&text);
-    }
-    let mut answer: Answer = answers::read(&text)?;
-    while let Some(cursor) = answer.next_cursor.take() {
-        let mut next = query.clone();
-        next.push(("cursor", cursor));
-        let page: Answer = answers::read(&client.get(PATH, &next).await?)?;
-        answer.rows.extend(page.rows);
-        answer.next_cursor = page.next_cursor;
-    }
+    let page = first_page(client, (PATH, &query), wanted.csv, output).await?;
+    let Some(page) = page else {
+        return Ok(());
+    };
+    let mut answer: Answer = answers::read(&page)?;
+    let further = further_rows(client, (PATH, &query), answer.next_cursor.take());
+    answer.rows.extend(further.await?);
     show(&answer, output)
 }
 

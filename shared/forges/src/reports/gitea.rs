@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::github::{is_own, page};
-use super::{CommentPlace, CommitCheck, StickyComment, VerdictWords};
+use super::{CommentPlace, CommitCheck, StickyComment, VerdictWords, is_same};
 use crate::Fault;
 use crate::gitea::Gitea;
 
@@ -21,10 +21,7 @@ impl Gitea {
         &self,
         check: &CommitCheck<'_>,
     ) -> Result<Option<String>, Fault> {
-        let body = json!({
-            "state": STATES.word(check.verdict), "context": check.name,
-            "description": check.description(),
-        });
+        let body = check.status(&STATES);
         let path = self.own(&format!("commits/{}/statuses", check.commit));
         let mut newest: Option<Value> = None;
         self.pages(&path, &[("sort", "recentupdate")], |status| {
@@ -35,10 +32,8 @@ impl Gitea {
             is_of_name
         })
         .await?;
-        let is_same = newest.is_some_and(|status| {
-            status["status"] == body["state"] && status["description"] == body["description"]
-        });
-        if !is_same {
+        let is_posted = newest.is_some_and(|status| is_same(&status, "status", &body));
+        if !is_posted {
             let path = format!("statuses/{}", check.commit);
             self.send(Method::POST, &path, &body).await?;
         }

@@ -1,22 +1,17 @@
 //! Check Runs, commit statuses and comments of GitHub.
 
+use awo_domain::run_report::CheckVerdict;
 use http::Method;
 use serde_json::{Value, json};
 
 use super::{
     Annotation, CommentPlace, CommitCheck, MAX_PAGES, PER_PAGE, StickyComment, VerdictWords,
+    is_same,
 };
 use crate::accounts::reading;
 use crate::github::Github;
 use crate::{Fault, unreadable};
 
-/// Conclusions of Check Runs; one that has none is in progress.
-const CONCLUSIONS: VerdictWords = VerdictWords {
-    in_progress: "",
-    success: "success",
-    failure: "failure",
-    cancelled: "cancelled",
-};
 const STATES: VerdictWords = VerdictWords {
     in_progress: "pending",
     success: "success",
@@ -30,14 +25,14 @@ impl Github {
         &self,
         check: &CommitCheck<'_>,
     ) -> Result<Option<String>, Fault> {
-        let conclusion = conclusion(check);
+        let conclusion = conclusion(check.verdict);
         let body = check_run(check, conclusion);
         let Some(existing) = self.check_run(check).await? else {
             let made = self.send(Method::POST, "check-runs", &body).await?;
             return Ok(page(&made));
         };
-        let is_same = existing["status"] == body["status"]
-            && existing["conclusion"].as_str().unwrap_or_default() == conclusion;
+        let is_same =
+            existing["status"] == body["status"] && existing["conclusion"].as_str() == conclusion;
         if is_same {
             return Ok(page(&existing));
         }
@@ -77,19 +72,14 @@ impl Github {
         &self,
         check: &CommitCheck<'_>,
     ) -> Result<Option<String>, Fault> {
-        let body = json!({
-            "state": STATES.word(check.verdict), "context": check.name,
-            "description": check.description(),
-        });
+        let body = check.status(&STATES);
         let path = format!("commits/{}/statuses", check.commit);
         let size = PER_PAGE.to_string();
         let shown = self.list(&path, &[("per_page", &size)]).await?;
         let mut statuses = shown.as_array().ok_or_else(unreadable)?.iter();
         let newest = statuses.find(|status| status["context"] == check.name);
-        let is_same = newest.is_some_and(|status| {
-            status["state"] == body["state"] && status["description"] == body["description"]
-        });
-        if !is_same {
+        let is_posted = newest.is_some_and(|status| is_same(status, "state", &body));
+        if !is_posted {
             let path = format!("statuses/{}", check.commit);
             self.send(Method::POST, &path, &body).await?;
         }
@@ -145,31 +135,34 @@ pub(super) fn page(shown: &Value) -> Option<String> {
     shown["html_url"].as_str().map(str::to_owned)
 }
 
-fn conclusion(check: &CommitCheck<'_>) -> &'static str {
-    use awo_domain::run_report::CheckVerdict;
-    match check.verdict {
-        CheckVerdict::Neutral => "neutral",
-        verdict => CONCLUSIONS.word(verdict),
+/// The conclusion of a Check Run; none of one that is in progress.
+fn conclusion(verdict: CheckVerdict) -> Option<&'static str> {
+    match verdict {
+        CheckVerdict::InProgress => None,
+        CheckVerdict::Success => Some("success"),
+        CheckVerdict::Neutral => Some("neutral"),
+        CheckVerdict::Failure => Some("failure"),
+        CheckVerdict::Cancelled => Some("cancelled"),
     }
 }
 
-fn check_run(check: &CommitCheck<'_>, conclusion: &str) -> Value {
+fn check_run(check: &CommitCheck<'_>, conclusion: Option<&str>) -> Value {
     let annotations: Vec<Value> = check.annotations.iter().map(annotation).collect();
     let mut body = json!({
         "name": check.name, "head_sha": check.commit, "external_id": check.run.as_str(),
         "status": "in_progress",
         "output": { "title": check.title, "summary": check.summary, "annotations": annotations },
     });
-    if !conclusion.is_empty() {
+    if let Some(conclusion) = conclusion {
         body["status"] = json!("completed");
         body["conclusion"] = json!(conclusion);
     }
     body
 }
 
-fn annotation(of: &Annotation) -> Value {
+fn annotation(fault: &Annotation) -> Value {
     json!({
-        "path": of.path, "start_line": of.line, "end_line": of.line, "annotation_level": "failure",
-        "title": of.title, "message": of.message,
+        "path": fault.path, "start_line": fault.line, "end_line": fault.line, "annotation_level": "failure",
+        "title": fault.title, "message": fault.message,
     })
 }

@@ -2,9 +2,9 @@
 
 use awo_domain::forge::{ApiUrl, ForgeKind, ForgeSetting, GitHostName};
 use awo_origins::github::Github;
-use awo_tests::crash_part;
+use awo_tests::crash_part::crash_points;
 use awo_tests::faults::Fault;
-use awo_tests::world::{Org, Stage, World};
+use awo_tests::world::{Org, World};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -109,31 +109,16 @@ async fn changes_once(world: &World, broken: Broken, nth: u32, fault: Fault) -> 
     fired
 }
 
-async fn points(broken: Broken) -> u32 {
-    let mut stage = Stage::default();
-    let mut points = 0;
-    for fault in Fault::ALL {
-        for nth in crash_part::calls(fault, MAX_CALLS) {
-            let world = stage.world().await;
-            if !Box::pin(changes_once(&world, broken, nth, fault)).await {
-                break;
-            }
-            points += 1;
-        }
-    }
-    points
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_call_of_a_delivery_goes_wrong_its_pull_request_is_there_once() {
-    let points = points(Broken::Delivery).await;
-    println!("crash points of a delivery: {points}");
-    assert!(points >= 2, "only {points} points");
+    let story =
+        async |world: &World, nth, fault| changes_once(world, Broken::Delivery, nth, fault).await;
+    crash_points("a delivery", MAX_CALLS, 2, story).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_call_of_a_check_goes_wrong_its_change_is_one_event() {
-    let points = points(Broken::Check).await;
-    println!("crash points of a check: {points}");
-    assert!(points >= 2, "only {points} points");
+    let story =
+        async |world: &World, nth, fault| changes_once(world, Broken::Check, nth, fault).await;
+    crash_points("a check", MAX_CALLS, 2, story).await;
 }

@@ -4,9 +4,9 @@ use awo_domain::forge::{ApiUrl, ForgeKind, ForgeSetting, GitHostName};
 use awo_domain::profile::ProfileName;
 use awo_origins::github::Github;
 use awo_store::settings::profiles::{ProfileChange, StoredProfile};
-use awo_tests::crash_part;
+use awo_tests::crash_part::crash_points;
 use awo_tests::faults::Fault;
-use awo_tests::world::{Stage, World};
+use awo_tests::world::World;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -102,17 +102,5 @@ async fn reports_once(world: &World, nth: u32, fault: Fault) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_call_of_a_report_goes_wrong_the_forge_has_it_once() {
-    let mut stage = Stage::default();
-    let mut points = 0;
-    for fault in Fault::ALL {
-        for nth in crash_part::calls(fault, MAX_CALLS) {
-            let world = stage.world().await;
-            if !Box::pin(reports_once(&world, nth, fault)).await {
-                break;
-            }
-            points += 1;
-        }
-    }
-    println!("crash points of a report: {points}");
-    assert!(points >= 4, "only {points} points");
+    crash_points("a report", MAX_CALLS, 4, reports_once).await;
 }

@@ -3,9 +3,9 @@
 use awo_domain::api_key::ApiKey;
 use awo_domain::schedule::{CatchUp, FiringResult, Overlap, Schedule, ScheduleContent};
 use awo_domain::{ScheduleId, Timestamp};
-use awo_tests::crash_part;
+use awo_tests::crash_part::crash_points;
 use awo_tests::faults::Fault;
-use awo_tests::world::{Org, Stage, World};
+use awo_tests::world::{Org, World};
 use futures::future::join_all;
 use serde_json::json;
 
@@ -93,17 +93,5 @@ async fn fires_once(world: &World, nth: u32, fault: Fault) -> bool {
 
 #[tokio::test]
 async fn whatever_call_of_a_firing_goes_wrong_its_time_creates_one_work_order() {
-    let mut stage = Stage::default();
-    let mut points = 0;
-    for fault in Fault::ALL {
-        for nth in crash_part::calls(fault, MAX_CALLS) {
-            let world = stage.world().await;
-            if !Box::pin(fires_once(&world, nth, fault)).await {
-                break;
-            }
-            points += 1;
-        }
-    }
-    println!("crash points of a firing: {points}");
-    assert!(points >= 2, "only {points} points");
+    crash_points("a firing", MAX_CALLS, 2, fires_once).await;
 }

@@ -7,10 +7,10 @@ use awo_domain::trigger::{
     TriggerLimits, TriggerPermission,
 };
 use awo_domain::{InboxId, TriggerId};
-use awo_tests::crash_part;
+use awo_tests::crash_part::crash_points;
 use awo_tests::faults::Fault;
 use awo_tests::seed::Seed;
-use awo_tests::world::{Org, Stage, World};
+use awo_tests::world::{Org, World};
 use futures::future::join_all;
 use serde_json::json;
 
@@ -133,17 +133,5 @@ async fn judges_once(world: &World, nth: u32, fault: Fault) -> bool {
 
 #[tokio::test]
 async fn whatever_call_of_a_judgement_goes_wrong_its_delivery_creates_one_work_order() {
-    let mut stage = Stage::default();
-    let mut points = 0;
-    for fault in Fault::ALL {
-        for nth in crash_part::calls(fault, MAX_CALLS) {
-            let world = stage.world().await;
-            if !Box::pin(judges_once(&world, nth, fault)).await {
-                break;
-            }
-            points += 1;
-        }
-    }
-    println!("crash points of a judgement: {points}");
-    assert!(points >= 8, "only {points} points");
+    crash_points("a judgement", MAX_CALLS, 8, judges_once).await;
 }
