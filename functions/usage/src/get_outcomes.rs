@@ -28,23 +28,25 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let query = call.query();
-    let asked = asked(&query, call.now);
-    let paging = Paging::of(&call, &query, DEFAULT_LIMIT, &format!("{asked:?}"));
+    let request = request(&query, call.now);
+    let paging = Paging::of(&call, &query, DEFAULT_LIMIT, &format!("{request:?}"));
     query.finish()?;
-    let by = asked.by.as_ref();
-    let report = store.outcomes(call.org(), asked.span, by, call.now).await?;
+    let by = request.by.as_ref();
+    let report = store
+        .outcomes(call.org(), request.span, by, call.now)
+        .await?;
     if call.accepts("text/csv") {
         return Ok(Answer::csv(outcomes::csv(by, &report)));
     }
-    let after = paging.after.as_deref().and_then(|at| at.parse().ok());
+    let after = paging.after.as_deref().and_then(|row| row.parse().ok());
     let first: usize = after.unwrap_or(paging.offset as usize);
     let end = first.saturating_add(paging.limit as usize);
     let next = (end < report.rows.len()).then(|| paging.cursor(&end.to_string()));
-    let page = OutcomeReportShape::of(&asked, &report, first..end, next.flatten(), call.now);
+    let page = OutcomeReportShape::of(&request, &report, first..end, next.flatten(), call.now);
     Answer::ok(page)
 }
 
-fn asked(query: &Query, now: Timestamp) -> OutcomeQuery {
+fn request(query: &Query, now: Timestamp) -> OutcomeQuery {
     OutcomeQuery {
         by: query.parsed("groupBy", GROUPS, OutcomeDimension::parse),
         span: span(query, now),

@@ -12,12 +12,12 @@ const BOUND: &str = "must be a day such as 2026-11-20, or a date and time with a
 pub(crate) fn span(query: &Query, now: Timestamp) -> Span {
     let bound = |name| query.parsed(name, BOUND, |text| Timestamp::parse_bound(text).ok());
     let (from, until) = (bound("from"), bound("to"));
-    let of = match until {
+    let day = match until {
         Some(until) => until.plus_ms(-1),
         None => now.max(from.unwrap_or(now)),
     };
-    let from = from.unwrap_or(month(of, 0));
-    let until = until.unwrap_or(month(of, 1));
+    let from = from.unwrap_or(month(day, 0));
+    let until = until.unwrap_or(month(day, 1));
     if until < from {
         query.fault("to", "must not be before from");
     }

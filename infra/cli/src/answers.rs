@@ -73,7 +73,7 @@ pub struct PullRequest {
 }
 
 impl PullRequest {
-    /// Its state, for people.
+    /// The state, for people.
     pub fn outcome(&self) -> String {
         let state = clean_line(&self.state);
         if self.merged_as_verified {
@@ -83,7 +83,7 @@ impl PullRequest {
         }
     }
 
-    /// Its page and its state, for people.
+    /// The page and the state, for people.
     pub fn line(&self) -> String {
         format!("{}  {}", clean_line(&self.url), self.outcome())
     }

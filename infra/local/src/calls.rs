@@ -244,10 +244,10 @@ mod tests {
     const HOOK: &str = "wh_01m7xqdy843g2kr14jcs34mcyc";
 
     #[track_caller]
-    fn asks(prefix: &str, operation: &str, body: &Value, wanted: &[[&str; 3]]) {
+    fn asks(prefix: &str, operation: &str, body: &Value, expected: &[[&str; 3]]) {
         let asked = asked(prefix, operation, body);
         let asked: Vec<[&str; 3]> = asked.iter().map(|(a, r, w)| [&**a, r, w]).collect();
-        assert_eq!(asked, wanted);
+        assert_eq!(asked, expected);
     }
 
     fn pk(key: &str) -> Value {
@@ -275,28 +275,28 @@ mod tests {
             "TableName": "t", "Key": pk("credential#abc"),
             "ExpressionAttributeNames": { "#b": "windowStart", "#a": "windowCount" },
         });
-        let wanted = [
+        let expected = [
             "dynamodb:UpdateItem",
             "table/t",
             "credential#* pk,sk,windowCount,windowStart",
         ];
-        asks("DynamoDB_20120810.", "UpdateItem", &counted, &[wanted]);
+        asks("DynamoDB_20120810.", "UpdateItem", &counted, &[expected]);
         let delivery_permit = pk(&format!("{ORG}#{HOOK}#delivery_permit"));
         let reads = json!({ "RequestItems": { "t": { "Keys": [delivery_permit] } } });
-        let wanted = [
+        let expected = [
             "dynamodb:BatchGetItem",
             "table/t",
             "org_*#wh_*#delivery_permit",
         ];
-        asks("DynamoDB_20120810.", "BatchGetItem", &reads, &[wanted]);
+        asks("DynamoDB_20120810.", "BatchGetItem", &reads, &[expected]);
         let puts = json!({ "RequestItems": { "t": [
             { "PutRequest": { "Item": pk("key#abc") } }, { "DeleteRequest": { "Key": pk("due#3") } },
         ]}});
-        let wanted = [
+        let expected = [
             ["dynamodb:BatchWriteItem", "table/t", "key#*"],
             ["dynamodb:BatchWriteItem", "table/t", "due#*"],
         ];
-        asks("DynamoDB_20120810.", "BatchWriteItem", &puts, &wanted);
+        asks("DynamoDB_20120810.", "BatchWriteItem", &puts, &expected);
     }
 
     #[test]
@@ -305,23 +305,23 @@ mod tests {
             "TableName": "t", "IndexName": "byStatus", "KeyConditionExpression": "#p = :p AND #r > :r",
             "ExpressionAttributeValues": { ":p": { "S": format!("{ORG}#wo#failed") } },
         });
-        let wanted = [
+        let expected = [
             "dynamodb:Query",
             "table/t/index/byStatus",
             "org_*#wo#failed",
         ];
-        asks("DynamoDB_20120810.", "Query", &query, &[wanted]);
+        asks("DynamoDB_20120810.", "Query", &query, &[expected]);
         let send = json!({ "QueueUrl": "http://127.0.0.1:1/000000000000/awo-runs" });
-        let wanted = ["sqs:SendMessage", "queue/awo-runs", "-"];
-        asks("AmazonSQS.", "SendMessageBatch", &send, &[wanted]);
+        let expected = ["sqs:SendMessage", "queue/awo-runs", "-"];
+        asks("AmazonSQS.", "SendMessageBatch", &send, &[expected]);
         let definition = format!("arn:aws:ecs:r:1:task-definition/awo-runner-{ORG}:3");
         let run = json!({ "cluster": "awo", "taskDefinition": definition });
-        let wanted = ["ecs:RunTask", "task-definition/awo-runner-org_*", "awo"];
+        let expected = ["ecs:RunTask", "task-definition/awo-runner-org_*", "awo"];
         asks(
             "AmazonEC2ContainerServiceV20141113.",
             "RunTask",
             &run,
-            &[wanted],
+            &[expected],
         );
         let tagged = json!({ "cluster": "awo", "taskDefinition": definition, "tags": [] });
         let tags = ["ecs:TagResource", "task", "RunTask"];
@@ -329,18 +329,18 @@ mod tests {
             "AmazonEC2ContainerServiceV20141113.",
             "RunTask",
             &tagged,
-            &[wanted, tags],
+            &[expected, tags],
         );
         let secret = json!({ "SecretId": format!("awo/{ORG}/git/example.com") });
-        let wanted = [
+        let expected = [
             "secretsmanager:GetSecretValue",
             "secret/awo/org_*/git/*",
             "-",
         ];
-        asks("secretsmanager.", "GetSecretValue", &secret, &[wanted]);
+        asks("secretsmanager.", "GetSecretValue", &secret, &[expected]);
         let secret = json!({ "Name": format!("awo/{ORG}/env/node/TOKEN") });
-        let wanted = ["secretsmanager:CreateSecret", "secret/awo/org_*/env/*", "-"];
-        asks("secretsmanager.", "CreateSecret", &secret, &[wanted]);
+        let expected = ["secretsmanager:CreateSecret", "secret/awo/org_*/env/*", "-"];
+        asks("secretsmanager.", "CreateSecret", &secret, &[expected]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub struct OutcomeRowShape {
     group: Option<BTreeMap<String, String>>,
     /// Threads that were created in the period.
     threads: u64,
-    /// Of them, those with a pull request.
+    /// Threads with a pull request.
     with_pull_request: u64,
     /// Pull requests that are open.
     open: u64,
@@ -40,7 +40,7 @@ pub struct OutcomeRowShape {
     /// Median time from the first creation of a thread to a merge, in hours; null without a merge.
     #[schema(required)]
     median_hours_to_merge: Option<f64>,
-    /// Of the merged ones, those whose merged head is the last verified commit.
+    /// Merged pull requests whose merged head is the last verified commit.
     merged_as_verified: u64,
 }
 
@@ -77,8 +77,7 @@ pub struct OutcomeReportShape {
     rows: Vec<OutcomeRowShape>,
     /// All threads of all pages.
     totals: OutcomeRowShape,
-    /// Everything that was known until then is counted: the time of the request, or when the last month of the
-    /// period closed.
+    /// The time until which is counted: that of the request, or the close of the last month of the period.
     as_of: Timestamp,
     /// True if there is another page.
     has_more: bool,

@@ -22,7 +22,7 @@ const MILLION: i64 = 1_000_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadOutcome {
-    /// When its first work order was created; none for a thread from before outcomes were counted, of which only
+    /// Time of the first creation; none for a thread from before outcomes were counted, of which only
     /// later bookings are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
@@ -43,9 +43,9 @@ pub struct ThreadOutcome {
 /// The counter of a thread's outcome that a booking changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutcomeCounter {
-    /// Of what was known when the month closed.
+    /// Bookings until the month closed.
     InTime,
-    /// Of what came later.
+    /// Bookings after that.
     Later,
 }
 
@@ -61,7 +61,7 @@ impl OutcomeCounter {
     }
 }
 
-/// When the month of a thread's first creation closes.
+/// The close of the month of a thread's first creation.
 fn closes_at(created_at: Timestamp) -> Timestamp {
     Month::of(created_at).closes_at()
 }
@@ -81,10 +81,12 @@ impl ThreadOutcome {
         MicroCredits::from_micro(self.credits_micro.saturating_add(self.later_micro))
     }
 
-    /// What is booked, or what was booked when its month closed.
+    /// The credits that are booked; of a closed month, those that were booked at its close.
     #[must_use]
     pub fn known_credits(&self, now: Timestamp) -> MicroCredits {
-        let is_closed = self.created_at.is_some_and(|at| closes_at(at) <= now);
+        let is_closed = self
+            .created_at
+            .is_some_and(|created_at| closes_at(created_at) <= now);
         if is_closed {
             MicroCredits::from_micro(self.credits_micro)
         } else {
@@ -111,7 +113,7 @@ pub enum OutcomeDimension {
 }
 
 impl OutcomeDimension {
-    /// Those that are no labels.
+    /// The dimensions that are no labels.
     pub const FIXED: [OutcomeDimension; 5] = [
         OutcomeDimension::Agent,
         OutcomeDimension::Harness,
@@ -169,7 +171,7 @@ impl OutcomeDimension {
 pub struct OutcomeCounts {
     /// Threads.
     pub threads: u64,
-    /// Of them, those with a pull request.
+    /// Threads with a pull request.
     pub with_pull_request: u64,
     /// Pull requests that are open.
     pub open: u64,
@@ -177,7 +179,7 @@ pub struct OutcomeCounts {
     pub merged: u64,
     /// Pull requests that were closed without a merge.
     pub closed: u64,
-    /// Of the merged ones, those whose merged head is the last verified commit.
+    /// Merged pull requests whose merged head is the last verified commit.
     pub merged_as_verified: u64,
     /// Deductions less refunds of all runs of the threads.
     pub credits: MicroCredits,
@@ -252,7 +254,7 @@ fn millionths(number: i64) -> f64 {
 pub struct OutcomeRow {
     /// The value by which its threads are grouped, by the name of the dimension; empty without groups.
     pub group: BTreeMap<String, String>,
-    /// Its counts.
+    /// The counts.
     pub counts: OutcomeCounts,
 }
 
@@ -261,7 +263,7 @@ pub struct OutcomeRow {
 pub struct OutcomeReport {
     /// By value.
     pub rows: Vec<OutcomeRow>,
-    /// Of all threads.
+    /// The counts of all threads.
     pub totals: OutcomeCounts,
 }
 

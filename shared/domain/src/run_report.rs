@@ -40,7 +40,7 @@ pub enum CommentMode {
     /// None.
     #[default]
     Off,
-    /// One for each thread, which is edited.
+    /// A single comment for each thread, which is edited.
     Sticky,
 }
 
@@ -50,10 +50,10 @@ pub enum CommentMode {
 #[derive(EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum UnverifiedMode {
-    /// It fails.
+    /// A failure.
     #[default]
     Fail,
-    /// It is neutral; a status is a success that says so.
+    /// A neutral check; a status is a success that says so.
     Pass,
 }
 
@@ -81,7 +81,7 @@ pub enum ReportKind {
 #[derive(EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum ReportState {
-    /// It will be posted, or posted again.
+    /// The report is to be posted, or posted again.
     Pending,
     /// The forge has it.
     Posted,
@@ -93,9 +93,9 @@ pub enum ReportState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunReport {
-    /// Its kind.
+    /// The kind.
     pub kind: ReportKind,
-    /// Its state.
+    /// The state.
     pub state: ReportState,
     /// The address of its page, if the forge names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,7 +176,7 @@ pub enum CheckVerdict {
     Neutral,
     /// Not verified.
     Failure,
-    /// There is no verdict: the run was stopped, was lost or failed before one.
+    /// No verdict: the run was stopped, was lost or failed before one.
     Cancelled,
 }
 

@@ -144,7 +144,7 @@ impl TriggerEvent {
     }
 }
 
-/// What a trigger does.
+/// The action of a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[derive(EnumString, IntoStaticStr, VariantArray)]
@@ -165,7 +165,7 @@ pub enum TriggerAction {
 #[strum(serialize_all = "lowercase")]
 #[schema(as = TriggerOnForeign)]
 pub enum OnForeign {
-    /// Nothing is created.
+    /// No work order is created.
     #[default]
     Ignore,
     /// A work order is created whose result is pushed onto its branch.
@@ -178,7 +178,7 @@ pub enum OnForeign {
 #[derive(EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum TriggerPermission {
-    /// Everybody, of a trigger that verifies.
+    /// No permission is asked for; only of a trigger that verifies.
     Anyone,
     /// May label and close issues.
     Triage,
@@ -211,11 +211,11 @@ impl TriggerPermission {
 #[derive(EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum ReviewState {
-    /// It approves.
+    /// Approval.
     Approved,
-    /// It asks for changes.
+    /// Request for changes.
     ChangesRequested,
-    /// It comments.
+    /// Comments alone.
     Commented,
 }
 
@@ -244,7 +244,7 @@ pub struct BodyMatch {
     /// The value contains this text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
-    /// Whether there is such a value.
+    /// True if there has to be such a value, false if there must be none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exists: Option<bool>,
 }
@@ -274,7 +274,7 @@ pub struct TriggerFilter {
     /// States of a review.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub review_states: Vec<ReviewState>,
-    /// Whether the pull request is a draft.
+    /// True if the pull request has to be a draft, false if it must not be one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<bool>,
     /// Conditions on the body of a delivery.
@@ -316,11 +316,11 @@ pub struct TriggerLimits {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TriggerContent {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The inbox whose deliveries it judges.
     pub inbox_id: InboxId,
-    /// Its events.
+    /// The events.
     pub events: Vec<TriggerEvent>,
     /// Patterns of repositories: `host/owner/name`. None of an inbox that no forge sends to.
     pub repositories: Vec<String>,
@@ -328,7 +328,7 @@ pub struct TriggerContent {
     pub filter: TriggerFilter,
     /// Actors whose events count.
     pub who: TriggerActors,
-    /// What it does.
+    /// The action.
     pub action: TriggerAction,
     /// The treatment of a pull request that no thread owns.
     #[serde(default)]
@@ -338,7 +338,7 @@ pub struct TriggerContent {
     /// Time for which deliveries about one issue or pull request are gathered, in seconds.
     #[serde(default)]
     pub settle_seconds: u32,
-    /// Its limits.
+    /// The limits.
     pub limits: TriggerLimits,
     /// False if it does nothing.
     pub enabled: bool,
@@ -348,18 +348,18 @@ pub struct TriggerContent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trigger {
-    /// Its id.
+    /// The id.
     pub id: TriggerId,
     /// The fields that a client sets.
     pub content: TriggerContent,
     /// The key that last wrote it: its work orders count in the budgets of that key.
     pub created_by: KeyId,
-    /// When it was created.
+    /// Time of the creation.
     pub created_at: Timestamp,
-    /// When it was changed last.
+    /// Time of the last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    /// When it created a work order last.
+    /// Time of the last work order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_fired_at: Option<Timestamp>,
     /// Number of creates that were refused since the last one that was not.
@@ -367,7 +367,7 @@ pub struct Trigger {
     /// The cause for which it does nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<TriggerPauseReason>,
-    /// When it created work orders in the hour before the last of them.
+    /// Times of the work orders in the hour before the last of them.
     #[serde(default)]
     pub recent: Vec<Timestamp>,
 }

@@ -32,10 +32,10 @@ const ISSUE_LIMIT: Duration = Duration::from_secs(8);
 /// Reason why an App issues no token.
 #[derive(Debug, thiserror::Error)]
 enum IssueError {
-    /// Its key is not among the secrets.
+    /// The key is not among the secrets.
     #[error("it has no key")]
     NoKey,
-    /// Its key is none.
+    /// The secret is no key.
     #[error("its key {0}")]
     Key(AppKeyFault),
     /// The host has no Apps.

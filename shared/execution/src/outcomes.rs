@@ -64,17 +64,17 @@ impl PullRequestWatch {
         pull: &PullRequestRef,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let Some(known) = self.store.pull_request(org, pull).await? else {
+        let Some(current) = self.store.pull_request(org, pull).await? else {
             return Ok(());
         };
-        let order = self.store.work_order(org, &known.work_order_id).await?;
-        let order = order.filter(|_| known.asked_again_at(now).is_some());
+        let order = self.store.work_order(org, &current.work_order_id).await?;
+        let order = order.filter(|_| current.asked_again_at(now).is_some());
         let Some(order) = order else {
             return self.store.ask_no_more(org, pull, now).await;
         };
-        let asked = self.ask(org, &known, &order.source.repository, now).await;
-        let report = asked.unwrap_or_else(|why| {
-            let url = known.url.as_str();
+        let answer = self.ask(org, &current, &order.source.repository, now).await;
+        let report = answer.unwrap_or_else(|why| {
+            let url = current.url.as_str();
             tracing::warn!(event = "pull_request_not_read", %org, url, %why, "the state of a pull request is not known");
             StateReport::default()
         });
@@ -85,7 +85,7 @@ impl PullRequestWatch {
     async fn ask(
         &self,
         org: &OrgId,
-        known: &PullRequest,
+        current: &PullRequest,
         repository: &Repository,
         now: Timestamp,
     ) -> Result<StateReport, NoAnswer> {
@@ -93,7 +93,7 @@ impl PullRequestWatch {
         let forge: Forge = forge
             .map_err(NoAnswer::Internal)?
             .ok_or(NoAnswer::NoForge)?;
-        let answer = forge.state_since(known.number, known.etag.as_deref());
+        let answer = forge.state_since(current.number, current.etag.as_deref());
         let answer = answer
             .await
             .map_err(|fault| NoAnswer::Refused(fault.into_words()))?;
@@ -110,7 +110,7 @@ impl PullRequestWatch {
 /// Reason why the state of a pull request is not known.
 #[derive(Debug, thiserror::Error)]
 enum NoAnswer {
-    /// There is no credential for the host, or it is no known forge.
+    /// The organization has no credential for the host, or the host is no known forge.
     #[error("there is no credential for its host, or the host is no forge")]
     NoForge,
     /// The forge does not answer, or refuses; its words.

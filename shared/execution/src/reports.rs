@@ -46,9 +46,9 @@ struct ReportSubject<'a> {
 enum ReportFault {
     /// The forge may take it later, after this pause if it names one.
     Later(String, Option<Duration>),
-    /// It is not to be had.
+    /// The forge refuses, or the organization cannot call it.
     Refused(String),
-    /// Something else failed.
+    /// The failure is not the forge's.
     Internal(Error),
 }
 

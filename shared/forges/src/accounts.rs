@@ -16,7 +16,7 @@ use crate::{Api, AppKey, Fault, Forge, Hosts, unreadable};
 pub struct PullRequestBranches {
     /// The branch with the commits.
     pub head: String,
-    /// Its newest commit.
+    /// The newest commit of that branch.
     pub commit: String,
     /// The branch into which it is to be merged.
     pub target: String,

@@ -78,11 +78,11 @@ pub struct ExistingPullRequest {
 /// The answer to a request for the state of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateAnswer {
-    /// It is as it was when the forge gave this mark.
+    /// The state is the same as when the forge gave this mark.
     Unchanged,
-    /// Its state.
+    /// The state may be another one.
     State {
-        /// As the forge reports it.
+        /// The state as the forge reports it.
         state: PullRequestState,
         /// The forge's mark of this answer, if it gave one.
         etag: Option<String>,

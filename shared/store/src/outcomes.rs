@@ -124,11 +124,11 @@ impl Store {
             self.of_threads::<OutcomeItem>(outcomes(org), span),
             self.of_threads::<PullRequestItem>(pull_requests(org), span),
         )?;
-        let mut known: HashMap<String, Vec<KnownPullRequest>> = HashMap::new();
+        let mut pulls_of: HashMap<String, Vec<KnownPullRequest>> = HashMap::new();
         for item in pulls {
             let pull = item.pull_request;
             if let Some(state) = pull.known_at(now) {
-                known
+                pulls_of
                     .entry(pull.thread_id.to_string())
                     .or_default()
                     .push(state);
@@ -138,7 +138,7 @@ impl Store {
             .into_iter()
             .filter(|item| item.outcome.created_at.is_some());
         let joined = whole.map(|item| {
-            let pulls = known.remove(&item.sk).unwrap_or_default();
+            let pulls = pulls_of.remove(&item.sk).unwrap_or_default();
             (item.outcome, pulls)
         });
         let joined: Vec<_> = joined.collect();

@@ -33,7 +33,7 @@ const TRIES: u32 = 6;
 pub(crate) struct PullRequestItem {
     #[serde(flatten)]
     pub pull_request: PullRequest,
-    /// How often it was written.
+    /// The number of writes.
     revision: u64,
     parent_key: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ pub struct PullRequestRef {
 /// A report about a pull request.
 #[derive(Debug, Clone, Default)]
 pub struct StateReport {
-    /// Its state; none if it is as it was, or not known.
+    /// The state; none if it has not changed, or is not known.
     pub state: Option<PullRequestState>,
     /// The forge's mark of its answer, if it gave one.
     pub etag: Option<String>,
@@ -81,7 +81,7 @@ impl PullRequestItem {
 }
 
 impl PullRequestRef {
-    /// That of a thread with this URL.
+    /// The name of a thread's pull request with this URL.
     #[must_use]
     pub fn of(thread_id: &WorkOrderId, url: &PullRequestUrl) -> PullRequestRef {
         PullRequestRef {
@@ -94,7 +94,7 @@ impl PullRequestRef {
         Key::pull_request(org, &self.thread_id, &self.digest)
     }
 
-    /// That of an item with this sort key.
+    /// The name of the item with this sort key.
     fn parse(sk: &str) -> Option<PullRequestRef> {
         let (thread, digest) = sk.split_once('#')?;
         Some(PullRequestRef {

@@ -53,7 +53,7 @@ impl ReportRef {
         Key::report(&self.org, &self.run_id, self.kind)
     }
 
-    /// That of a due item.
+    /// The report of a due item.
     fn parse(key: &DueKey) -> Option<ReportRef> {
         let (org, _) = key.owner()?;
         let (run, kind) = key.sk.split_once('#')?;

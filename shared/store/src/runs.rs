@@ -171,13 +171,13 @@ pub struct Run {
     /// The kinds of its reports to the forge, from the start of its last iteration on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub report_kinds: Vec<ReportKind>,
-    /// Its check at the forge.
+    /// The check at the forge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_report: Option<RunReport>,
     /// Number of attempts of the trigger whose limit was reached after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts_ended: Option<u32>,
-    /// Its comment at the forge.
+    /// The comment at the forge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment_report: Option<RunReport>,
     /// The end of its turn, for the next one of the thread.
@@ -202,7 +202,7 @@ pub struct Suspension {
 }
 
 impl Run {
-    /// Its reports to the forge.
+    /// The reports to the forge.
     #[must_use]
     pub fn reports(&self) -> Vec<&RunReport> {
         let reports = self.check_report.iter().chain(&self.comment_report);

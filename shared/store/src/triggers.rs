@@ -27,7 +27,7 @@ use crate::settings::counted::create_outcome;
 struct TriggerItem {
     #[serde(flatten)]
     trigger: Trigger,
-    /// How often it was written.
+    /// The number of writes.
     revision: u32,
     v: u32,
 }

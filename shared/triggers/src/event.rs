@@ -17,7 +17,7 @@ pub struct Sender<'a> {
 /// An event of a delivery.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event<'a> {
-    /// Its names: GitLab reports several changes at once.
+    /// The names: GitLab reports several changes at once.
     pub names: Vec<TriggerEvent>,
     /// The repository; none of a sender that is no forge.
     pub repository: Option<Repository>,
@@ -44,19 +44,19 @@ pub struct Event<'a> {
 pub struct Subject {
     /// True for a pull request.
     pub is_pull_request: bool,
-    /// Its number in the repository.
+    /// The number in the repository.
     pub number: u64,
     /// The address of its page.
     pub url: String,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// Its text.
+    /// The text.
     pub body: String,
     /// The author, if the delivery names one.
     pub author: Author,
     /// Names of its labels.
     pub labels: Vec<String>,
-    /// Whether it is a draft, of a pull request.
+    /// True for a draft; none of an issue.
     pub draft: Option<bool>,
 }
 
@@ -65,7 +65,7 @@ pub struct Subject {
 pub struct Branches {
     /// The branch with the commits.
     pub head: Branch,
-    /// Its newest commit.
+    /// The newest commit of that branch.
     pub commit: Option<HeadCommit>,
     /// The branch into which it is to be merged; none of a push.
     pub target: Option<Branch>,
@@ -117,7 +117,7 @@ pub(crate) fn is_login(text: &str) -> bool {
 /// The account whose act the event is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Actor {
-    /// Its login.
+    /// The login.
     pub login: String,
     /// True for an App or another program.
     pub is_bot: bool,
@@ -128,29 +128,29 @@ pub struct Actor {
 /// A comment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comment {
-    /// Its author.
+    /// The author.
     pub author: Author,
-    /// Its text.
+    /// The text.
     pub text: String,
 }
 
 /// A review.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Review {
-    /// Its state.
+    /// The state.
     pub state: ReviewState,
-    /// Its author.
+    /// The author.
     pub author: Author,
-    /// Its text.
+    /// The text.
     pub text: String,
 }
 
 /// A check of a commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its conclusion, as the forge calls it.
+    /// The conclusion, as the forge calls it.
     pub conclusion: String,
     /// The id that its author gave it.
     pub external_id: Option<String>,

@@ -1,4 +1,4 @@
-//! What a trigger makes of an event, before the forge is asked about the actor, and after it.
+//! The judgement of an event by a trigger, before the forge is asked about the actor, and after it.
 
 use awo_domain::forge::ForgePermission;
 use awo_domain::trigger::{
@@ -14,10 +14,10 @@ use crate::words::{commands, mentions};
 /// The mark of every comment that the service writes.
 const MARKER: &str = "<!-- awo:";
 
-/// What a trigger makes of an event.
+/// The judgement of an event by a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It acts.
+    /// The trigger acts.
     Acts,
     /// The event is none of its own.
     Ignored(Word),

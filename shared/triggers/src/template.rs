@@ -5,7 +5,7 @@
 pub enum Place {
     /// The title of the issue or pull request.
     Title,
-    /// Its text.
+    /// The text of the issue or pull request.
     Body,
     /// The address of its page.
     Url,

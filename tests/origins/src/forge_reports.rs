@@ -12,7 +12,7 @@ const STATES: [&str; 4] = ["pending", "success", "failure", "error"];
 const GITLAB_STATES: [&str; 5] = ["pending", "running", "success", "failed", "canceled"];
 const CONCLUSIONS: [&str; 4] = ["success", "failure", "neutral", "cancelled"];
 
-/// What a forge has stored of reports.
+/// The reports that a forge has stored.
 #[derive(Debug, Default)]
 pub struct ForgeReports {
     /// Check Runs, oldest first.
@@ -144,7 +144,7 @@ impl ForgeReports {
         })
     }
 
-    /// One status of a name and a commit, which moves from state to state.
+    /// The status of a name and a commit, which moves from state to state.
     fn set_gitlab_status(&mut self, sha: &str, body: &Value) -> Answer {
         let state = body["state"].as_str().unwrap_or_default();
         if !GITLAB_STATES.contains(&state) {

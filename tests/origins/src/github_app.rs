@@ -36,7 +36,7 @@ pub struct App {
     pub lasts: Duration,
     /// Number of tokens that are accepted; those after them never are.
     pub most_tokens: usize,
-    /// How far the clock of the host is ahead of this machine's.
+    /// The lead of the host's clock over this machine's.
     pub ahead: Duration,
     /// Beginning of each token.
     pub prefix: String,

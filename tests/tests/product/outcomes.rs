@@ -111,7 +111,7 @@ async fn shown(service: &TestService, order: &Value) -> Value {
     let shown = read(&service.client, &format!("/v1/work-orders/{id}")).await;
     let listed = read(&service.client, "/v1/work-orders?limit=100").await;
     let listed = listed["workOrders"].as_array().unwrap().iter();
-    let listed: Vec<&Value> = listed.filter(|of| of["id"] == id).collect();
+    let listed: Vec<&Value> = listed.filter(|listed| listed["id"] == id).collect();
     assert_eq!(listed[0]["pullRequest"], shown["pullRequest"]);
     let thread = order["threadId"].as_str().unwrap();
     let thread = read(&service.client, &format!("/v1/threads/{thread}")).await;
@@ -163,12 +163,12 @@ fn pull(state: &str, head: &str, updated_at: &str) -> Value {
 
 /// A state as a delivery to an inbox reports it.
 fn reported(status: PullRequestStatus, head: &str, updated_at: Timestamp) -> PullRequestState {
-    let is = |other| (status == other).then_some(updated_at);
+    let time_if = |other| (status == other).then_some(updated_at);
     PullRequestState {
         status,
-        merged_at: is(PullRequestStatus::Merged),
-        closed_at: is(PullRequestStatus::Closed),
-        merged_commit: is(PullRequestStatus::Merged).map(|_| "m1".to_owned()),
+        merged_at: time_if(PullRequestStatus::Merged),
+        closed_at: time_if(PullRequestStatus::Closed),
+        merged_commit: time_if(PullRequestStatus::Merged).map(|_| "m1".to_owned()),
         head: Some(head.to_owned()),
         updated_at: Some(updated_at),
     }

@@ -32,7 +32,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// One in which the organization has a token for the forge; ann may push there, and others may not.
+    /// A stage whose organization has a token for the forge; ann may push there, and others may not.
     async fn new() -> Stage {
         let stage = Stage::without_token(&[("a.txt", "a\n")]).await;
         stage.set_token().await;

@@ -20,16 +20,16 @@ pub(super) async fn ask_due(state: &State, bounds: Bounds, swept: &mut SweepRepo
                 return swept.fail_to_read("sweep_outcomes_query_failed", "pull requests", &error);
             }
         };
-        let asked = stream::iter(page.items)
+        let answered = stream::iter(page.items)
             .take_while(|_| std::future::ready(!bounds.are_over()))
             .map(|(org, pull)| async move {
-                let asked = Box::pin(state.pull_requests.check(&org, &pull, now)).await;
-                (pull, asked)
+                let answer = Box::pin(state.pull_requests.check(&org, &pull, now)).await;
+                (pull, answer)
             })
             .buffer_unordered(bounds.at_once);
-        let asked: Vec<_> = asked.collect().await;
-        for (pull, asked) in asked {
-            swept.count("sweep_pull_request_failed", pull.thread_id.as_str(), asked);
+        let answered: Vec<_> = answered.collect().await;
+        for (pull, answer) in answered {
+            swept.count("sweep_pull_request_failed", pull.thread_id.as_str(), answer);
         }
         after = page.next;
         if after.is_none() {

@@ -17,7 +17,7 @@ use crate::submit::idempotency_key;
 use arguments::{Action, Evaluate, TriggerArgument};
 
 const PATH: &str = "/v1/triggers";
-/// As many as an organization has.
+/// The limit of triggers of an organization.
 const MOST: u32 = 100;
 
 #[derive(Deserialize)]

@@ -147,7 +147,7 @@ pub struct RunShape<'a> {
     /// Failures of its last verification that the base has, too, and those that it lacks; absent if none were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<&'a BaselineComparison>,
-    /// Its reports to the forge; absent if its profile asks for none.
+    /// Reports to the forge; absent if the profile of the run asks for none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reports: Vec<&'a RunReport>,
     /// Why it failed, if it did.

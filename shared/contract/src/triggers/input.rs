@@ -26,11 +26,11 @@ pub struct TriggerBody;
 /// A trigger, as it was read; what is absent has a fault, or its default depends on the rest.
 #[derive(Debug)]
 pub struct TriggerFields {
-    /// Its name.
+    /// The name.
     pub name: Option<String>,
     /// The inbox.
     pub inbox_id: Option<InboxId>,
-    /// Its events.
+    /// The events.
     pub events: Option<Vec<TriggerEvent>>,
     /// Patterns of repositories.
     pub repositories: Option<Vec<String>>,
@@ -38,7 +38,7 @@ pub struct TriggerFields {
     pub filter: TriggerFilter,
     /// Actors whose events count.
     pub who: TriggerActors,
-    /// What it does.
+    /// The action.
     pub action: Option<TriggerAction>,
     /// The treatment of a pull request that no thread owns.
     pub on_foreign: Option<OnForeign>,

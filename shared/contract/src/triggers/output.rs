@@ -14,13 +14,13 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TriggerShape<'a> {
-    /// Its id.
+    /// The id.
     id: &'a TriggerId,
-    /// Its name, for people.
+    /// The name, for people.
     name: &'a str,
     /// The inbox whose deliveries it judges.
     inbox_id: &'a InboxId,
-    /// Its events.
+    /// The events.
     events: &'a [TriggerEvent],
     /// Patterns of repositories: `host/owner/name`.
     repositories: &'a [String],
@@ -30,9 +30,9 @@ pub struct TriggerShape<'a> {
     /// Actors whose events count.
     #[schema(inline = false)]
     who: &'a TriggerActors,
-    /// What it does.
+    /// The action.
     action: TriggerAction,
-    /// Of a trigger that follows up: the treatment of a pull request that no thread owns.
+    /// The treatment of a pull request that no thread owns; only of a trigger that follows up.
     #[serde(skip_serializing_if = "Option::is_none")]
     on_foreign: Option<OnForeign>,
     /// The body of the create of its work orders, or of its follow-ups.
@@ -45,7 +45,7 @@ pub struct TriggerShape<'a> {
     limits: TriggerLimits,
     /// False if it does nothing.
     enabled: bool,
-    /// When it created a work order last.
+    /// Time of the last work order.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_fired_at: Option<Timestamp>,
     /// Number of creates that were refused since the last one that was not.
@@ -55,9 +55,9 @@ pub struct TriggerShape<'a> {
     paused_reason: Option<TriggerPauseReason>,
     /// The id of the key that last wrote it.
     created_by: &'a str,
-    /// When it was created.
+    /// Time of the creation.
     created_at: Timestamp,
-    /// When it was changed last.
+    /// Time of the last change.
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,
 }
@@ -95,11 +95,11 @@ impl<'a> TriggerShape<'a> {
     }
 }
 
-/// Whether the forge was asked about the actor.
+/// The forge's part in a judgement of the actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AskedPermission {
-    /// It was not.
+    /// No question to the forge.
     NotAsked,
 }
 
@@ -108,12 +108,12 @@ pub enum AskedPermission {
 #[serde(rename_all = "camelCase")]
 #[schema(as = TriggerEvaluation)]
 pub struct EvaluationShape {
-    /// What would happen, if the actor has the permission.
+    /// The result of such a delivery, if the actor has the permission.
     pub result: TriggerResultKind,
     /// The cause of a result other than a work order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether the forge was asked about the actor.
+    /// The forge's part in the judgement of the actor.
     pub permission: AskedPermission,
     /// The events that the delivery is.
     pub events: Vec<TriggerEvent>,

@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 #[schema(as = PullRequest)]
 pub(super) struct PullRequestShape<'a> {
-    /// Its page.
+    /// The address of the page.
     url: &'a str,
-    /// Its number in the repository.
+    /// The number in the repository.
     number: u64,
-    /// Its state; a reopened one is `open`.
+    /// The state; a reopened pull request is `open`.
     state: PullRequestStatus,
     /// Time of the merge.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -137,7 +137,11 @@ impl CostRecord {
     #[must_use]
     pub fn booked(&self) -> MicroCredits {
         let measures = self.parts.iter().map(|part| &part.measures);
-        let booked = measures.map(|of| of.credits_micro.saturating_sub(of.refunds_micro));
+        let booked = measures.map(|measures| {
+            measures
+                .credits_micro
+                .saturating_sub(measures.refunds_micro)
+        });
         MicroCredits::from_micro(booked.fold(0, i64::saturating_add))
     }
 

@@ -22,11 +22,11 @@ pub enum GitMode {
     PullRequest,
 }
 
-/// How git is used.
+/// The delivery of the result by git, and the reports to the forge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GitOps {
-    /// Where the result goes.
+    /// The place of the result.
     pub mode: GitMode,
     /// The prefix of the run's id in the branch's name.
     pub branch_prefix: String,
@@ -36,7 +36,7 @@ pub struct GitOps {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub target_branch: Option<Branch>,
-    /// Whether a pull request is a draft.
+    /// True if a pull request is opened as a draft.
     pub draft: bool,
     /// The requested reviewers of a pull request.
     pub reviewers: Vec<String>,
@@ -57,7 +57,7 @@ pub struct GitOps {
     /// The comment on the pull request, and on the issue that a trigger has created the work order for.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub comment: CommentMode,
-    /// Whether the comment shows the cost.
+    /// True if the comment shows the cost.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub show_cost: bool,
 }

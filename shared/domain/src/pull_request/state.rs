@@ -14,7 +14,7 @@ use crate::Timestamp;
 pub enum PullRequestStatus {
     /// Neither merged nor closed.
     Open,
-    /// Its changes are in its target.
+    /// Merged into its target.
     Merged,
     /// Closed without a merge.
     Closed,
@@ -23,7 +23,7 @@ pub enum PullRequestStatus {
 /// The state of a pull request as its forge reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequestState {
-    /// Whether it is open.
+    /// The stage.
     pub status: PullRequestStatus,
     /// Time of the merge.
     pub merged_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! What is known of a pull request that runs of a thread delivered to.
+//! Pull requests that runs of a thread delivered to, as far as they are known.
 //!
 //! A report of its forge changes it, unless the report is older than the one before. A merge is final. What was
 //! known when the month of the thread closed stays beside what is known now.
@@ -11,9 +11,9 @@ use crate::time::DAY_MS;
 use crate::webhook::EventType;
 use crate::{Timestamp, WorkOrderId};
 
-/// How often the forge is asked for a pull request that no inbox reports.
+/// Time between two questions to the forge about a pull request that no inbox reports.
 pub const ASKED_EACH_MS: i64 = 6 * 3_600_000;
-/// How long after its last delivery the forge is asked.
+/// Time from the last delivery until the forge is no longer asked.
 pub const ASKED_FOR_MS: i64 = 30 * DAY_MS;
 
 /// A pull request of a thread.
@@ -26,9 +26,9 @@ pub struct PullRequest {
     pub work_order_id: WorkOrderId,
     /// Address of its page.
     pub url: PullRequestUrl,
-    /// Its number in its repository.
+    /// The number in the repository.
     pub number: u64,
-    /// Whether it is open.
+    /// The stage.
     pub state: PullRequestStatus,
     /// Time of the merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,20 +51,20 @@ pub struct PullRequest {
     /// The forge's mark of its last answer, for a conditional request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// When a run delivered to it first.
+    /// Time of the first delivery.
     pub first_delivered_at: Timestamp,
-    /// When a run delivered to it last.
+    /// Time of the last delivery.
     pub delivered_at: Timestamp,
-    /// What was known when the month of the thread closed, if that is something else.
+    /// The state that was known when the month of the thread closed, if it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_close: Option<KnownPullRequest>,
 }
 
-/// What outcomes count of a pull request.
+/// The part of a pull request that outcomes count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KnownPullRequest {
-    /// Whether it is open.
+    /// The stage.
     pub state: PullRequestStatus,
     /// Time of the merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ pub struct KnownPullRequest {
 }
 
 impl PullRequest {
-    /// When the month in which its thread began closes.
+    /// The close of the month in which the thread began.
     fn closes_at(&self) -> Timestamp {
         Month::of(self.thread_id.made_at()).closes_at()
     }
@@ -94,7 +94,7 @@ impl PullRequest {
         }
     }
 
-    /// What outcomes count of it at this time: once the month of its thread is closed, what was known then;
+    /// The state that outcomes count at this time: once the month of the thread is closed, the one that was known then;
     /// none if it was not known.
     #[must_use]
     pub fn known_at(&self, now: Timestamp) -> Option<KnownPullRequest> {
@@ -106,7 +106,7 @@ impl PullRequest {
         was_there.then(|| self.at_close.unwrap_or_else(|| self.known_now()))
     }
 
-    /// It after a report of its forge; none if the report changes nothing.
+    /// The pull request after a report of its forge; none if the report changes nothing.
     #[must_use]
     pub fn reported(&self, report: &PullRequestState, now: Timestamp) -> Option<PullRequest> {
         let is_older = matches!(
@@ -117,16 +117,16 @@ impl PullRequest {
         if is_older || (is_final && report.status != PullRequestStatus::Merged) {
             return None;
         }
-        let is = |status| report.status == status;
+        let is_reported = |status| report.status == status;
         let merged_at = report.merged_at.or(self.merged_at).unwrap_or(now);
         let closed_at = report.closed_at.or(self.closed_at).unwrap_or(now);
         let new = PullRequest {
             state: report.status,
-            merged_at: is(PullRequestStatus::Merged).then_some(merged_at),
-            closed_at: is(PullRequestStatus::Closed).then_some(closed_at),
+            merged_at: is_reported(PullRequestStatus::Merged).then_some(merged_at),
+            closed_at: is_reported(PullRequestStatus::Closed).then_some(closed_at),
             merged_commit: (report.merged_commit.clone())
                 .or(self.merged_commit.clone())
-                .filter(|_| is(PullRequestStatus::Merged)),
+                .filter(|_| is_reported(PullRequestStatus::Merged)),
             head: report.head.clone().or(self.head.clone()),
             reported_at: report.updated_at.or(self.reported_at),
             ..self.clone()
@@ -153,7 +153,7 @@ impl PullRequest {
         }
     }
 
-    /// When its forge is asked again after `now`; none for a merged one, and for one that had no delivery for
+    /// The time after `now` at which the forge is asked again; none for a merged one, and for one that had no delivery for
     /// [`ASKED_FOR_MS`].
     #[must_use]
     pub fn asked_again_at(&self, now: Timestamp) -> Option<Timestamp> {
@@ -256,12 +256,12 @@ mod tests {
         let (before, after) = (time("2026-12-02T23:59:59Z"), time("2026-12-03T00:00:00Z"));
         let merged = report(PullRequestStatus::Merged, "2026-12-02T23:00:00Z", "c1");
         let in_time = open().reported(&merged, before).unwrap();
-        let known = in_time.known_at(after).unwrap();
-        assert_eq!(known.state, PullRequestStatus::Merged);
+        let counted = in_time.known_at(after).unwrap();
+        assert_eq!(counted.state, PullRequestStatus::Merged);
         let late = open().reported(&merged, after).unwrap();
         assert_eq!(late.state, PullRequestStatus::Merged);
-        let known = late.known_at(after).unwrap();
-        assert_eq!(known.state, PullRequestStatus::Open);
+        let counted = late.known_at(after).unwrap();
+        assert_eq!(counted.state, PullRequestStatus::Open);
         let unknown = PullRequest {
             first_delivered_at: after,
             ..late

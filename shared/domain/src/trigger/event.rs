@@ -30,7 +30,7 @@ pub const TRIGGER_PAUSED: OrganizationEvent = OrganizationEvent {
 pub struct TriggerPausedData {
     /// The trigger.
     pub trigger_id: TriggerId,
-    /// Its name.
+    /// The name of the trigger.
     pub name: String,
     /// The cause.
     pub reason: TriggerPauseReason,

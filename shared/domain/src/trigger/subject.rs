@@ -46,7 +46,7 @@ pub struct SubjectState {
 /// A delivery's place in a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settling {
-    /// There is none: the delivery is judged at once.
+    /// No window: the delivery is judged at once.
     Unsettled,
     /// The delivery waits for the end of the window that it opened.
     Waits(Timestamp),

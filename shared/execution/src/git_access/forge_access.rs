@@ -30,11 +30,11 @@ pub struct ForgeAccess {
 /// Reason why a forge did not answer a question.
 #[derive(Debug)]
 pub enum ForgeFault {
-    /// It may answer later.
+    /// The forge may answer later.
     Later(String),
-    /// It does not.
+    /// The forge refuses.
     Refused(String),
-    /// Something else failed.
+    /// The failure is not the forge's.
     Internal(Error),
 }
 

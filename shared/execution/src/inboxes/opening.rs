@@ -42,7 +42,7 @@ pub(super) struct PlannedOrder<'a> {
 pub(super) enum CreationOutcome {
     /// The work order exists.
     Created(WorkOrderId),
-    /// It was refused, for this reason.
+    /// The work order was refused, for this reason.
     Refused(String),
     /// The trigger or the subject has changed meanwhile.
     Contended,

@@ -110,7 +110,7 @@ pub(super) async fn owner_of(
         return Ok(None);
     };
     let name = branches.head.as_str();
-    let run = name.rfind(RUN).and_then(|at| name.get(at..));
+    let run = name.rfind(RUN).and_then(|start| name.get(start..));
     let Some(run) = run.and_then(|run| RunId::parse(run).ok()) else {
         return Ok(None);
     };

@@ -37,7 +37,7 @@ pub(super) struct TriggerJudge {
 enum Admission<'a> {
     /// The event counts, with the branches of its pull request.
     Admitted(Box<Event<'a>>),
-    /// It does not.
+    /// The event does not count.
     Verdict(Verdict),
     /// The forge has to be asked again.
     Unknown,

@@ -36,7 +36,7 @@ pub(crate) enum ItemKind {
     QueueEntry,
     /// Turns of a thread, and the run that has it: `<org>#thread`, id of the first turn.
     Thread,
-    /// What outcomes count of a thread: `<org>#outcome`, id of the first turn.
+    /// The outcome of a thread: `<org>#outcome`, id of the first turn.
     Outcome,
     /// Pull request of a thread: `<org>#pull`; id of the first turn and hash of its URL.
     PullRequest,

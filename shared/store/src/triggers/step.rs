@@ -50,7 +50,7 @@ pub struct TriggerStep {
     pub new: Trigger,
     /// The creation of a work order; none if the step only changes the trigger.
     pub creation: Option<TriggerCreation>,
-    /// When the step is made.
+    /// Time of the step.
     pub now: Timestamp,
 }
 

@@ -19,7 +19,7 @@ use crate::reports::attribute;
 struct SubjectItem {
     #[serde(flatten)]
     state: SubjectState,
-    /// How often it was written.
+    /// The number of writes.
     revision: u32,
     /// Unix seconds after which DynamoDB may remove it.
     ttl: i64,

@@ -55,7 +55,7 @@ impl Account {
         }
     }
 
-    /// That of a trigger.
+    /// The account of a trigger.
     #[must_use]
     pub fn of_trigger(trigger: &Trigger, labels: BTreeMap<String, String>, policy: u64) -> Account {
         Account {

@@ -11,9 +11,9 @@ use crate::triggers::TriggerStep;
 /// A step of a schedule or a trigger.
 #[derive(Debug, Clone)]
 pub enum OriginStep {
-    /// Of a schedule.
+    /// The step of a schedule.
     Schedule(Box<ScheduleStep>),
-    /// Of a trigger.
+    /// The step of a trigger.
     Trigger(Box<TriggerStep>),
 }
 

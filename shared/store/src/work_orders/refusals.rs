@@ -23,13 +23,13 @@ pub(super) fn refused(
     if let Some(first) = replay(response, &refusals)? {
         return Ok(Some(RequestOutcome::Replayed(first)));
     }
-    let is_step = |of: &Refusal| matches!(of.kind, ItemKind::Schedule | ItemKind::Firing);
+    let is_step = |refusal: &Refusal| matches!(refusal.kind, ItemKind::Schedule | ItemKind::Firing);
     if refusals.iter().any(is_step) {
         return Err(schedule_changed());
     }
-    let is_trigger = |of: &Refusal| {
+    let is_trigger = |refusal: &Refusal| {
         matches!(
-            of.kind,
+            refusal.kind,
             ItemKind::Trigger | ItemKind::TriggerOrder | ItemKind::TriggerSubject
         )
     };

@@ -15,7 +15,7 @@ pub(super) fn event<'a>(name: &str, body: &'a Value, host: &GitHostName) -> Opti
     use TriggerEvent as E;
     let action = body["action"].as_str().unwrap_or_default();
     let pull = &body["pull_request"];
-    let known = match (name, action) {
+    let kind = match (name, action) {
         ("issues", "opened") => E::IssueOpened,
         ("issues", "label_updated") => E::IssueLabeled,
         ("issues", "assigned") => E::IssueAssigned,
@@ -31,27 +31,27 @@ pub(super) fn event<'a>(name: &str, body: &'a Value, host: &GitHostName) -> Opti
         ("push", _) => E::Push,
         _ => return None,
     };
-    let subject = match known {
+    let subject = match kind {
         E::Push => None,
         _ if pull.is_object() => Some(subject(pull, true)?),
         _ => Some(subject(&body["issue"], body["is_pull"] == true)?),
     };
-    let branches = match known {
+    let branches = match kind {
         E::Push => Some(pushed(body)?),
         _ if pull.is_object() => Some(branches(pull)?),
         _ => None,
     };
-    let is_labeled = matches!(known, E::IssueLabeled | E::PullRequestLabeled);
+    let is_labeled = matches!(kind, E::IssueLabeled | E::PullRequestLabeled);
     let added_labels = added(body).filter(|_| is_labeled);
     // The same action reports a label that was removed.
     if is_labeled && added_labels.as_ref().is_some_and(Vec::is_empty) {
         return None;
     }
-    let has_comment = known == E::CommentCreated;
-    let is_review = known == E::ReviewSubmitted;
+    let has_comment = kind == E::CommentCreated;
+    let is_review = kind == E::ReviewSubmitted;
     let actor = actor(body)?;
     Some(Event {
-        names: vec![known],
+        names: vec![kind],
         repository: Some(repository(&body["repository"]["clone_url"], host)?),
         subject,
         branches,

@@ -18,7 +18,7 @@ pub(super) fn event<'a>(name: &str, body: &'a Value, host: &GitHostName) -> Opti
     }
     let action = body["action"].as_str().unwrap_or_default();
     let pull = &body["pull_request"];
-    let known = match (name, action) {
+    let kind = match (name, action) {
         ("issues", "opened") => E::IssueOpened,
         ("issues", "labeled") => E::IssueLabeled,
         ("issues", "assigned") => E::IssueAssigned,
@@ -32,24 +32,24 @@ pub(super) fn event<'a>(name: &str, body: &'a Value, host: &GitHostName) -> Opti
         _ => return None,
     };
     let issue = &body["issue"];
-    let subject = match known {
+    let subject = match kind {
         E::Push => None,
         _ if pull.is_object() => Some(subject(pull, true)?),
         _ => Some(subject(issue, issue["pull_request"].is_object())?),
     };
-    let branches = match known {
+    let branches = match kind {
         E::Push => Some(pushed(body)?),
         _ if pull.is_object() => Some(branches(pull)?),
         _ => None,
     };
-    let has_comment = known == E::CommentCreated;
-    let is_review = known == E::ReviewSubmitted;
+    let has_comment = kind == E::CommentCreated;
+    let is_review = kind == E::ReviewSubmitted;
     Some(Event {
-        names: vec![known],
+        names: vec![kind],
         repository: Some(repository(&body["repository"]["clone_url"], host)?),
         subject,
         branches,
-        actor: Some(actor(body, known)?),
+        actor: Some(actor(body, kind)?),
         added_labels: body["label"]["name"]
             .as_str()
             .map(|label| vec![label.to_owned()]),
@@ -68,11 +68,11 @@ pub(super) fn event<'a>(name: &str, body: &'a Value, host: &GitHostName) -> Opti
 fn check<'a>(body: &'a Value, host: &GitHostName) -> Option<Event<'a>> {
     let run = &body["check_run"];
     let conclusion = run["conclusion"].as_str().unwrap_or_default();
-    let (known, actor) = match body["action"].as_str()? {
+    let (kind, actor) = match body["action"].as_str()? {
         "completed" if FAILURES.contains(&conclusion) => (TriggerEvent::CheckFailed, None),
         "rerequested" => {
-            let known = TriggerEvent::CheckRerequested;
-            (known, Some(actor(body, known)?))
+            let kind = TriggerEvent::CheckRerequested;
+            (kind, Some(actor(body, kind)?))
         }
         _ => return None,
     };
@@ -80,7 +80,7 @@ fn check<'a>(body: &'a Value, host: &GitHostName) -> Option<Event<'a>> {
     let (own, from) = (&pull["base"]["repo"]["id"], &pull["head"]["repo"]["id"]);
     let output = &run["output"];
     Some(Event {
-        names: vec![known],
+        names: vec![kind],
         repository: Some(repository(&body["repository"]["clone_url"], host)?),
         subject: pull["number"].as_u64().map(|number| Subject {
             is_pull_request: true,
@@ -117,11 +117,11 @@ fn check<'a>(body: &'a Value, host: &GitHostName) -> Option<Event<'a>> {
     })
 }
 
-fn actor(body: &Value, known: TriggerEvent) -> Option<Actor> {
+fn actor(body: &Value, kind: TriggerEvent) -> Option<Actor> {
     let sender = &body["sender"];
     let login = sender["login"].as_str().filter(|login| is_login(login))?;
     // An App that wrote the issue did not label it.
-    let written = match known {
+    let written = match kind {
         TriggerEvent::CommentCreated => &body["comment"],
         TriggerEvent::IssueOpened => &body["issue"],
         _ => &Value::Null,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::event::{Actor, Author, Branches, Check, Comment, Event, Review, Subject, is_login};
 use crate::fields::{branch, commit, labels, page, pushed, repository, text};
 
-/// What a delivery is about, beside the repository and the actor.
+/// The content of a delivery beside the repository and the actor.
 #[derive(Default)]
 struct Content {
     names: Vec<TriggerEvent>,
@@ -35,7 +35,7 @@ pub(super) fn event<'a>(body: &'a Value, host: &GitHostName) -> Option<Event<'a>
         },
         _ => return None,
     };
-    // Who pushed did not cause a failure.
+    // A failure is not the act of the account that pushed.
     let actor = Some(actor).filter(|_| content.check.is_none());
     Some(Event {
         names: content.names,

@@ -89,7 +89,7 @@ fn table() -> Vec<EventRow> {
     [of_github(), of_gitea(), of_gitlab()].concat()
 }
 
-/// Those of Github.
+/// Deliveries of GitHub.
 #[rustfmt::skip]
 fn of_github() -> Vec<EventRow> {
     let merged = |body: Value| with(body, &[("/pull_request/merged", json!(true))]);
@@ -113,7 +113,7 @@ fn of_github() -> Vec<EventRow> {
     ]
 }
 
-/// Those of Gitea.
+/// Deliveries of Gitea.
 #[rustfmt::skip]
 fn of_gitea() -> Vec<EventRow> {
     let merged = |body: Value| with(body, &[("/pull_request/merged", json!(true))]);
@@ -132,7 +132,7 @@ fn of_gitea() -> Vec<EventRow> {
     ]
 }
 
-/// Those of Gitlab.
+/// Deliveries of GitLab.
 #[rustfmt::skip]
 fn of_gitlab() -> Vec<EventRow> {
     let label = [(
@@ -180,7 +180,7 @@ fn every_event_is_read_from_the_delivery_of_each_forge() {
             event.repository_name().as_deref(),
             Some("git.example/acme/app")
         );
-        // Nobody causes a failure, in the forge's words: who pushed may be another one.
+        // The account that a forge names for a failure is the one that pushed, which did not cause it.
         let actor = event.actor.filter(|_| expected != E::CheckFailed);
         let is_named = actor.is_some_and(|actor| ["ann", "bob"].contains(&&*actor.login));
         assert_eq!(is_named, expected != E::CheckFailed, "{forge:?} {name}");
@@ -193,7 +193,7 @@ fn each_forge_sends_every_event_of_forges() {
         for event in E::ALL {
             let is_sent = table()
                 .iter()
-                .any(|(of, _, _, sent)| (*of, *sent) == (forge, event));
+                .any(|(sender, _, _, sent)| (*sender, *sent) == (forge, event));
             assert_eq!(
                 is_sent,
                 event.is_sent_by(Some(forge)),

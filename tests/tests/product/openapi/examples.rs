@@ -132,8 +132,8 @@ async fn called(service: &TestService, method: &str, path: &str, template: &str)
         *dir = json!(samples::work_dir(service, run));
     }
     if let Some(inbox) = body.get_mut("inboxId") {
-        let known = client.get("/v1/inboxes").await.body;
-        *inbox = known["inboxes"][0]["id"].clone();
+        let listed = client.get("/v1/inboxes").await.body;
+        *inbox = listed["inboxes"][0]["id"].clone();
     }
     let body = body.to_string();
     let json = [("content-type", "application/json")];

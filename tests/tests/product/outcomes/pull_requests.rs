@@ -167,17 +167,10 @@ async fn an_app_asks_with_a_token_that_may_read_pull_requests_alone() {
     assert_eq!(shown(&service, &order).await["state"], "merged");
     let app = forge.change(|github| github.app.clone()).unwrap();
     // The claim of the run had one, too.
-    println!(
-        "{:?}",
-        app.issued
-            .iter()
-            .map(|token| token.permissions.to_string())
-            .collect::<Vec<_>>()
-    );
-    let asked = app.issued.last().unwrap();
-    assert_eq!(asked.repositories, ["acme/app"]);
+    let token = app.issued.last().unwrap();
+    assert_eq!(token.repositories, ["acme/app"]);
     let rights = json!({ "pull_requests": "read", "metadata": "read" });
-    assert_eq!(asked.permissions, rights);
+    assert_eq!(token.permissions, rights);
 }
 
 #[tokio::test]

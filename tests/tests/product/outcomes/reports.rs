@@ -144,10 +144,10 @@ async fn turns_further_runs_and_children_count_in_the_thread_of_the_first_work_o
     assert_eq!(second.status, 201, "{}", second.text);
     let mut parent = DrivenRun::of(&service, &second.body).await;
     parent.iterate(1).await;
-    let asked = parent
+    let parts = parent
         .ask(&json!([{ "taskPrompt": "a part", "limits": { "maxCredits": 10 } }]))
         .await;
-    assert_eq!(asked.status, 200, "{}", asked.text);
+    assert_eq!(parts.status, 200, "{}", parts.text);
     let listed = read(&service.client, "/v1/work-orders?limit=100").await;
     let mut orders = listed["workOrders"].as_array().unwrap().iter();
     let child = orders.find(|order| order["parentId"].is_string()).unwrap();
@@ -202,13 +202,13 @@ async fn threads_count_by_their_first_creation() {
     let clock = &service.service.cloud.clock;
     delivered(&service).await;
     clock.advance(2 * DAY_MS);
-    let at = clock.now();
+    let middle = clock.now();
     let second = create(&service, &task()).await;
     fail(&service, &second).await;
-    let later = outcomes(&service, &format!("from={at}&to=2036-01-01")).await;
+    let later = outcomes(&service, &format!("from={middle}&to=2036-01-01")).await;
     assert_eq!(later["totals"]["threads"], 1);
     assert_eq!(later["totals"]["withPullRequest"], 0);
-    let before = outcomes(&service, &format!("from=2026-01-01&to={at}")).await;
+    let before = outcomes(&service, &format!("from=2026-01-01&to={middle}")).await;
     assert_eq!(before["totals"]["withPullRequest"], 1);
     let none = outcomes(&service, "from=2030-01-01&to=2030-01-01").await;
     assert_eq!(none["rows"], json!([]));

@@ -38,13 +38,13 @@ async fn a_forge_that_does_not_answer_is_asked_five_times_and_no_run_changes() {
         stage.sweep().await;
         stage.advance(DELAY_S);
     }
-    let asked = stage
+    let questions = stage
         .forge
         .calls()
         .iter()
         .filter(|call| call.path.ends_with("/statuses"))
         .count();
-    assert_eq!(asked, 5);
+    assert_eq!(questions, 5);
     stage.sweep().await;
     assert!(stage.statuses().is_empty());
     assert_eq!(run_of(&stage, &order).await, before);

@@ -1,4 +1,4 @@
-//! Who may trigger: the forge is asked at that moment, and whatever it does not say is refused.
+//! Actors that may trigger: the forge is asked at that moment, and an unknown permission is refused.
 
 use awo_origins::github::{OWN_LOGIN, Turn};
 use serde_json::{Value, json};
@@ -94,18 +94,18 @@ async fn a_permission_that_nobody_knows_is_refused_at_once_without_a_token_and_a
     let outcome = stage.judged("issues", &stage.labeled(1)).await;
     assert_eq!(outcome, refused("permission_unknown"));
     stage.set_token().await;
-    let asked = || {
+    let lose_five_answers = || {
         for _ in 0..5 {
             let lost = Turn::Answer(502, None, "<html>".to_owned());
             stage.host.github.next("GET", "/permission", lost);
         }
     };
-    asked();
+    lose_five_answers();
     let id = stage.deliver("issues", &stage.labeled(2)).await;
     stage.sweep().await;
     assert_eq!(stage.logged(&id).await["outcome"], "pending");
     for _ in 0..10 {
-        asked();
+        lose_five_answers();
         stage.advance(60);
         stage.sweep().await;
     }

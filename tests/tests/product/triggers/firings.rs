@@ -1,4 +1,4 @@
-//! What a trigger creates: once, within its limits, and with data that stays data.
+//! The work orders of triggers: each once, within the limits, and with data that stays data.
 
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use super::{Key, Partition};
 use crate::engine::item_kind::ItemKind;
 
 impl Key {
-    /// What outcomes count of the thread whose first turn is this work order.
+    /// The outcome of the thread whose first turn is this work order.
     pub fn outcome(org: &OrgId, thread: &WorkOrderId) -> Key {
         outcomes(org).key(thread.as_str())
     }

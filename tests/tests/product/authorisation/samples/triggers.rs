@@ -15,12 +15,12 @@ pub fn trigger(inbox: &str) -> Value {
     })
 }
 
-/// A new one; the oldest one leaves its place, of a hundred.
+/// The id of a new trigger. The oldest one makes room for it where there are ninety.
 pub async fn a_trigger(service: &TestService, inbox: &InboxId) -> String {
-    let known = service.client.get("/v1/triggers?limit=100").await.body;
-    let known = known["triggers"].as_array().unwrap().clone();
-    if known.len() > 90 {
-        let oldest = known.last().unwrap()["id"].as_str().unwrap().to_owned();
+    let listed = service.client.get("/v1/triggers?limit=100").await.body;
+    let listed = listed["triggers"].as_array().unwrap().clone();
+    if listed.len() > 90 {
+        let oldest = listed.last().unwrap()["id"].as_str().unwrap().to_owned();
         let path = format!("/v1/triggers/{oldest}");
         let deleted = service.client.send("DELETE", &path, &[], Vec::new()).await;
         assert_eq!(deleted.status, 204, "{}", deleted.text);

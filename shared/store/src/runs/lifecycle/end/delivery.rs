@@ -55,7 +55,7 @@ impl End<'_> {
             })
     }
 
-    /// Its delivery to a pull request, if there is one.
+    /// The delivery to a pull request, if there is one.
     pub(super) fn delivery(&self) -> Option<PullRequestDelivery<'_>> {
         let url = self.ending.pr_url.as_ref()?;
         Some(PullRequestDelivery {
